@@ -63,6 +63,15 @@ def test_errors_by_hand():
     assert audit.counted_shares(draw).control == pytest.approx(np.abs(2 * shares - 1).max())
 
 
+def test_the_output_follows_the_descent_of_equal_points_in_unequal_classes():
+    """(9.7) as printed, weights 1/N."""
+    trained = cost_audit.untruncated(audit.random_layers(Q, N + 1, rng(6)), rng(6))
+    descent = (trained.X @ trained.W.T - trained.y[trained.cluster]).T @ trained.X / (N + 1)
+    errors = cost_audit.output_gradient(trained)
+    assert errors.printed == pytest.approx(0, abs=1e-12)
+    assert errors.control == pytest.approx(2 * np.abs(descent).max())
+
+
 def test_a_margin_is_the_least_distance_of_all_conditions():
     """Own points are negative in every coordinate; others, collapsed ones too, are positive."""
     trained = cost_audit.collapsed(Q, N, rng(7))

@@ -90,6 +90,16 @@ def test_a_released_point_may_stay_on_the_plane():
     assert np.all(np.diff(costs) < 0)
 
 
+def test_a_point_rests_on_a_plane_where_the_formula_of_the_generator_does_not_vanish():
+    """The point (1, 1), label 0: at u_1 = 0 the formula (3.22), by h(0) = 0, gives -b_1 u_2 / 2 for ever."""
+    x, start, times = np.ones((1, 2)), np.array([-2.0, 1.0]), np.array([1.0, 5.0])
+    R, beta, _ = event_flow(x, np.ones(1), np.zeros(2), ONE, start, times)
+    (u_1, u_2), (b_1, _) = (np.einsum("tij,tj->it", R, moved) for moved in (x + beta, beta))
+    np.testing.assert_allclose(u_1, 0, atol=1e-9)
+    np.testing.assert_allclose(np.diff(-b_1 * u_2 / 2), 0, atol=1e-9)
+    assert np.all(-b_1 * u_2 / 2 > 1)
+
+
 def test_without_a_residual_proposition_4_2_is_empty_and_its_conclusion_fails():
     """At beta(0) = -yt no bias meets (4.17); one of 20 points approaches its plane at the rate p |u|^2 / 2 for ever."""
     X = [[-1.0, -1.0]] * 19 + [[0.01, -1.0]]

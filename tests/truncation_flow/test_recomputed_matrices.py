@@ -135,7 +135,8 @@ def test_euler_drift_slow_run_and_saddle():
     np.testing.assert_allclose(data.weight_bound_corrected, np.sqrt(2 * cost / gap) * falling)
     np.testing.assert_allclose(data.speed_bound_printed, 2 * cost * b.max() * falling)
     np.testing.assert_allclose(data.speed_bound_corrected, np.sqrt(2 * cost) * b.max() * falling)
-    assert float(data.saddle_ratio) == 1
+    w2 = 1 / (2 * np.exp(2 * TIMES[-1]) - 1)  # w' = -w (1 + w^2), w(0) = 1
+    assert float(data.saddle_ratio) == pytest.approx((1 + w2) ** 2)
 
 
 @cache

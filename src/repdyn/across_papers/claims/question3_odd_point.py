@@ -87,9 +87,9 @@ ODD: dict[str, Any] = {
     "where": "Question 3; Section III of bn_decomposed",
     "kind": "comparison",
     "origin": "ours",
-    "assumes": "one batch of sixteen digits of similar norms per seed (a network that neither rescales nor recenters "
-    "keeps a point that was long from the start), one depth and width, zero biases at the start, statistics of the "
-    "batch",
+    "assumes": "one batch of sixteen digits of similar norms, the same for all seeds (a network that neither rescales "
+    "nor recenters keeps a point that was long from the start), one depth and width, zero biases at the start, "
+    "statistics of the batch; said of the mean over seeds and of most of them, not of every one",
 }
 ODD_DATASET = "networks whose norms are those of recentered ones that have learned and have an odd point"
 

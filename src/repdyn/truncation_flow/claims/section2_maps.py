@@ -54,7 +54,7 @@ derivative_of_tau = formula_claim(
     "tf-tau-beta",
     where="Section 3.2, eq. (3.13)",
     line=406,
-    assumes="invertible weight",
+    assumes="invertible weight; on planes the convention $h(0) = 0$ of (1.2)",
     words=r"$= -(W^{(\ell)})^{-1} H^{\perp(\ell)}(x) W^{(\ell)}$",
     states="The derivative of the truncation map in the bias projects on the truncated directions.",
     formula=r"\partial_\beta \tau(x) = -W^{-1} H^\perp(x) W",
@@ -192,7 +192,8 @@ cost_splits = formula_claim(
     "tf-cost-decomp",
     where="Section 3.1, eq. (3.7)",
     line=360,
-    assumes="cluster separated truncations, deviations from the mean of each cluster",
+    assumes=r"cluster separated truncations, deviations from the mean of each cluster; the second sum, printed over "
+    r"$j$, runs over the $\ell$ of its terms, without which it has no meaning",
     words=r"the Euclidean cost yields ... $= \frac{1}{2} \sum_{\ell=1}^Q \frac{1}{N_\ell} \text{Tr} \left( "
     r"\left| \Delta \tau^{(\ell)}(X_\ell^{(0)}) \right|^2 \right) + \frac{1}{2} \sum_{j=1}^Q \left| "
     r"\overline{\tau^{(\ell)}(\{x_{\ell,i}^{(0)}\})} - (W^{(Q+1)})^{-1} y_\ell \right|^2$",

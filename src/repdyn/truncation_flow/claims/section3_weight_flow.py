@@ -175,14 +175,15 @@ cost_dissipates = formula_claim(
     "plane $u_i = 0$, where the cost has no derivative",
     words=r"are separately negative semidefinite for every $\ell = 1, \dots, Q$",
     states="Biases and weights each lower the cost by the square of their velocity.",
-    formula=r"\partial_s \mathcal{C} = -|J_0^\perp b|^2 - \mathrm{Tr}(\Omega^T \Omega)",
+    formula=r"\partial_\beta \mathcal{C} \cdot \partial_s \beta = -|J_0^\perp b|^2, \quad \mathrm{Tr}\left( "
+    r"(\partial_R \mathcal{C})^T \partial_s R \right) = -\mathrm{Tr}(\Omega^T \Omega)",
     sought=r"Each term is minus the square of a gradient, on $\mathbb{R}^Q$ and, by Lemma 6.1, in $o(Q)$, so equality "
     "can fail only where the cost has no derivative. There it does: one point at $u = 0$ with $b < 0$ has the formal "
     "speed $|b|$, while the cost is flat on that side and the orbit rests, so (3.25) is off by $b^2$. Hence the "
     r"assumption of states off the planes; there one point, $Q = 1$ and $\Omega = 0$ are no exceptions.",
     audit=("gradient_audit", equations.DISSIPATION, *DIFFERENCED),
     control="the generator (3.22) as printed",
-    decided="Against a central difference of the cost, with the true generator.",
+    decided="Each against a central difference of the cost along it alone, with the true generator.",
 )
 
 
@@ -331,7 +332,7 @@ gradient_for_any_weight = formula_claim(
     "tf-64",
     where="Section 6, eq. (6.4)",
     line=885,
-    assumes="any invertible cumulative weight, cluster separated truncations",
+    assumes="any invertible cumulative weight, cluster separated truncations; no point on a plane $u_i = 0$",
     words=r"we determine the expression for the gradient with respect to $\beta^\ell$ for general $W^{(\ell)}$",
     states="For any invertible weight the bias gradient pulls the error back through the inverse transposed.",
     formula=r"\partial_\beta \mathcal{C} = -\int dx\, \mu(x) W^T H^\perp(x) W^{-T} (\tau(x) - \tilde y)",

@@ -171,7 +171,9 @@ def partial_truncation(counterexamples: xr.Dataset) -> Verdict:
     "tf-411",
     where="Section 4.2, eqs. (4.11)-(4.12)",
     line=617,
-    assumes="orbits of the gradient flow; the cost converges",
+    assumes=r"orbits of the gradient flow in the sense of Filippov; the cost converges; $\Omega$ is the generator of "
+    r"their motion, $(\partial_s R) R^T$: by $h(0) = 0$ (3.22) stays above 1 for the point $(1, 1)$, $\tilde y = 0$, "
+    r"$R(0) = 1$, $\beta(0) = (-2, 1)$, which comes to rest on a plane",
     words=r"implies that in operator norm, $\|\Omega_\ell\| \rightarrow 0$ as $s \rightarrow \infty$",
     kind="limit",
     states="Since the cost converges, its derivative and hence the generator tend to zero.",

@@ -330,7 +330,7 @@ def weights_freeze(proposition: xr.Dataset) -> Verdict:
     "tf-prop42-rate",
     where="Section 4.2, Proposition 4.2, (4.20), (4.37)",
     line=739,
-    assumes=("fully truncated from $s_1$ on; (4.20) prints < where (4.37) has equality, which is read as at most"),
+    assumes="fully truncated from $s_1$ on; the < of (4.20) is a slip without an entry, (4.37) has equality",
     words=r"asymptotically, $\tilde{b}^{(\ell)}(s) \rightarrow 0$ as $s \rightarrow \infty$",
     kind="identity",
     states="After full truncation the residual bias decays at rate 1, and the cost at rate 2.",
@@ -338,7 +338,7 @@ def weights_freeze(proposition: xr.Dataset) -> Verdict:
     sought=r"With all points truncated $\partial_s \tilde b = -\tilde b$ and the cost is $|\tilde b|^2 / 2$, so both "
     "rates are equalities. Only a release could end them, and (4.16) excludes it in the ball (4.17); without "
     r"it the point (.5, .4), label 0, apex (1, 1), comes to a plane at $\log 2$ and slides along it, no "
-    r"longer at rate 1. For $\tilde b(s_1) = 0$ both sides of (4.20) are 0, and < is read as at most.",
+    r"longer at rate 1. For $\tilde b(s_1) = 0$ both sides of (4.20) are 0.",
     control={"residual": _beyond("residual_rate"), "cost": _beyond("cost_rate")},
     labels={
         "residual": "decay rate of the residual bias after full truncation, minus 1",

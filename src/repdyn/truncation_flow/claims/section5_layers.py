@@ -182,7 +182,8 @@ general_weight_flow = formula_claim(
     "tf-thm51-omega",
     where="Section 5, Theorem 5.1, (5.6)-(5.7); Section 7, (7.16)",
     line=835,
-    assumes="aligned weights, any truncation map may act on any cluster",
+    assumes="aligned weights, any truncation map may act on any cluster; empty products, as $P^+_{Q+1,Q}$, are 1; no "
+    "point on a plane",
     words="determines the gradient flow of the cumulative weights",
     states="The weight flow of a layer is minus the sum over the clusters of the commutators of (5.6) with (5.7).",
     formula=r"\tilde\Omega_\ell = -\sum_{\ell'=1}^{Q} \int dx\, \mu_{\ell'}(x) [H^{(\ell)}, M_{\ell,\ell'}(x)]",

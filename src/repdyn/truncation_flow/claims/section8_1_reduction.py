@@ -108,7 +108,7 @@ error_equation = formula_claim(
     "tf-88",
     where="Section 8.1, eq. (8.8)",
     line=1243,
-    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    assumes="the reduced flow (8.6)-(8.7)",
     words=r"We straightforwardly deduce from (8.6) and (8.7) that ... $\partial_s (W_{Q+1}(s)B^{(Q)}(s) + Y)$ "
     r"... $= - \underbrace{W_{Q+1}(s)(W_{Q+1}(s))^T}_{\geq 0} (W_{Q+1}(s)B^{(Q)}(s) + Y)$",
     states="The output error obeys a linear equation with the Gram matrices of both factors.",
@@ -124,7 +124,7 @@ propagators_carry_the_error = formula_claim(
     where="Section 8.1, eqs. (8.9), (8.11)",
     line=1255,
     kind_of_slip="misprint",
-    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    assumes="the reduced flow (8.6)-(8.7)",
     words=r"and find that $\begin{aligned}W_{Q+1}(s)B^{(Q)}(s) + Y \\ = \mathcal{U}_W(s)(W_{Q+1}(0)B^{(Q)}(0) "
     r"+ Y)\mathcal{U}_B(s).\end{aligned}$",
     states="Two propagators carry the output error from the start to a later time.",
@@ -176,7 +176,7 @@ initial_time_derivative = formula_claim(
     where="Section 8.1, eqs. (8.16), (8.17)",
     line=1281,
     kind_of_slip="misprint",
-    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    assumes="the reduced flow (8.6)-(8.7)",
     words="we can represent the solutions to (8.6) and (8.7) by use of the Duhamel",
     kind="identity",
     states="Variation of constants gives both factors with a plus sign of the integral.",

@@ -18,7 +18,7 @@ DEFINITE = ["positive", "negative"]
     "tf-prop83",
     where="Section 8.2, Proposition 8.3, (8.21)",
     line=1320,
-    assumes="collapsed initial data (8.1), output bias 0, the flow (8.6)-(8.7) of the standard cost",
+    assumes="the reduced flow (8.6)-(8.7) at all times (tf-thm84-rate)",
     words="is conserved along orbits of the gradient flow",
     kind="identity",
     states="The difference of the Gram matrices is conserved.",
@@ -164,17 +164,18 @@ def output_converges(collapsed_clusters: xr.Dataset) -> Verdict:
     states="Where the integral of motion is not definite and the labels are not 0, convergence of the cost to "
     "zero is not guaranteed.",
     control=false_world("random starts without definiteness", replace_variables(saddle_ratio="indefinite_ratio")),
-    remark="Definiteness is sufficient, not necessary.",
+    remark="Definiteness is sufficient, not necessary. The start is invertible, as Section 2 asks of the output "
+    "weight; the saddle itself, both factors 0, is not.",
 )
 def without_definiteness(collapsed_clusters: xr.Dataset) -> Verdict:
-    """The saddle: both factors zero, labels the unit vectors."""
+    """Invertible factors on the way to a saddle: both the identity, labels the unit vectors."""
     random = collapsed_clusters["indefinite_ratio"]
     return Verdict.from_tests(
         at_least(
             collapsed_clusters["saddle_ratio"],
             0.5,
-            expected="cost at the end over cost at the start",
-            reason="it stays 1 at the saddle; half would be on its way to zero",
+            expected="cost at the end over that of the saddle",
+            reason="it tends to 1; half would be on its way to zero",
         ),
         facts={
             "random starts that are not definite": random.size,

@@ -63,14 +63,15 @@ output_gradient = formula_claim(
     "tf-97",
     where="Section 9, eq. (9.7)",
     line=1460,
-    assumes="every cluster lies in the positive sector of every truncation map (9.2)",
+    assumes="every cluster lies in the positive sector of every truncation map (9.2); the cost (9.3), which weighs all "
+    "points alike (that the standard cost does not is counted in tf-93)",
     words=r"the gradient flow for $W_{Q+1}$ is given by $\partial_s W_{Q+1}(s) = -\frac{1}{N} (W_{Q+1} "
     "X^{(0)} - Y_{ext})(X^{(0)})^T.$",
     states="The output weight follows the gradient of the least-squares cost.",
-    formula=r"\partial_s W = -\sum_k w_k (W x_k - y_k) x_k^T",
+    formula=r"\partial_s W = -\frac{1}{N} (W X - Y_{\mathrm{ext}}) X^T",
     audit=("gradient_audit", equations.OUTPUT_GRADIENT, *EXACT),
     control="the other sign",
-    decided="Against complex steps of the standard cost, with the weights of (2.22).",
+    decided="Against complex steps of the network's cost with the weights of (9.3).",
 )
 
 
@@ -111,7 +112,7 @@ def output_in_closed_form(output_layer: xr.Dataset) -> Verdict:
     "tf-thm91-proj",
     where="Section 9, Theorem 9.1, (9.11)",
     line=1482,
-    kind_of_slip="slip in a proof",
+    kind_of_slip="misprint",
     assumes="$X X^T$ invertible",
     words="is the projector onto the range of $(X^{(0)})^T$",
     kind="identity",
@@ -156,7 +157,8 @@ def right_inverse_is_no_projector(output_layer: xr.Dataset) -> Verdict:
     "tf-thm91-limit",
     where="Section 9, Theorem 9.1, (9.12)",
     line=1486,
-    assumes="$X X^T$ invertible; the matrix of one label per point",
+    assumes="$X X^T$ invertible; the matrix of one label per point; the minimizer of [2], which we have not read, is "
+    "that of the cost at hand, (9.3); of points weighed by class, as in (2.22), it is for equal classes only",
     words="corresponds to the cost minimizer obtained in [2]",
     kind="limit",
     states="The limit is the minimizer of the cost.",

@@ -146,8 +146,8 @@ def _weight_bounds(times: Array) -> dict[str, xr.Variable]:
 
 
 def _saddle(horizon: float) -> dict[str, xr.Variable]:
-    """B = W = 0, Y = 1: I is indefinite (0), the cost does not move."""
-    zero, Y = np.zeros((4, 4)), np.eye(4)
-    B, W = collapsed.collapsed_trajectory(zero, zero, Y, np.array([0.0, horizon]))
-    cost = standard_cost.collapsed_cost(B, W, Y)
-    return {"saddle_ratio": variable((), float(cost[1] / cost[0]), "C at the last time over C(0) from B = W = 0")}
+    """B = W = Y = 1: I is 0, not definite, and the orbit tends to the saddle B = W = 0."""
+    one = np.eye(4)
+    B, W = collapsed.collapsed_trajectory(one, one, one, np.array([0.0, horizon]))
+    end, saddle = (standard_cost.collapsed_cost(*state, one) for state in ((B[1], W[1]), (0 * one, 0 * one)))
+    return {"saddle_ratio": variable((), float(end / saddle), "C at the last time from B = W = 1 over C at B = W = 0")}

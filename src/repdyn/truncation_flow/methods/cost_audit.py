@@ -243,10 +243,11 @@ def hidden_layers_rest(trained: Trained, elsewhere: Trained) -> Errors:
 
 
 def output_gradient(trained: Trained) -> Errors:
-    """(9.7) with the weights 1/N_c of (2.22): dW = -sum_k w_k (W x_k - y_k) x_k^T; the other sign for control."""
-    dW = _output_velocity(trained)
-    residual = trained.X @ trained.W.T - trained.y[trained.cluster]
-    claimed = -(residual * trained.w[:, None]).T @ trained.X
+    """(9.7) as printed: dW = -(W X - Y_ext) X^T / N against the descent of (9.3); the other sign for control."""
+    N, labels = len(trained.X), trained.y[trained.cluster]
+    network = (trained.X, np.full(N, 1.0 / N), labels, trained.V, trained.beta)
+    dW = -derivatives.batched_gradient(lambda W: derivatives.complex_standard_cost(*network, W), trained.W)
+    claimed = -(trained.X @ trained.W.T - labels).T @ trained.X / N
     return holds(worst(claimed - dW), worst(claimed + dW))
 
 
