@@ -115,24 +115,24 @@ def rests(
     )
 
 
-def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, energy=0.0, signs=0.2):
+LARGE_OF_ODD = [f"above_{part}_of_{whose}" for part in ("twentieth", "tenth", "fifth") for whose in ("layer", "neuron")]
+
+
+def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, signs=0.2):
     """Deep networks: an odd point beside a cluster from `least` points on, none below.
 
-    `energy` is added to the predicted share; where the cluster is below the mean, `signs` of the batch more are at zero
-    than where it is above.
+    Where the cluster is below the mean, `signs` of the batch more are at zero than where it is above.
     """
     n = np.array(sizes, float)[:, None, None]
     there = n >= least
     shape = np.ones((2, len(sizes), SEEDS, 2)) * OF_SEEDS[:, None]
     resting = 1 / (n - 1)
-    predicted = 1 / (1 + (n - 1) * resting**2)
     dims = ("source", "batch", "seed", "layer")
     values = {
         "second_to_first": np.where(there, ratio, 0.9),
         "odd_angle": np.where(there, odd, 70.0),
         "intra_angle": np.where(there, np.broadcast_to(cluster, n.shape), 70.0),
-        "large_of_odd": np.where(there, large, 0.3),
-        "odd_energy": predicted + energy,
+        **{name: np.where(there, large, 0.3) for name in LARGE_OF_ODD},
         "zeros_if_cluster_above": 0.1 * n,
         "zeros_if_cluster_below": (0.1 + signs) * n,
     }

@@ -234,11 +234,10 @@ CASES = {
     ),
     "bnd-disc-fire": (
         on(DEEP),
-        (HOLDS, REFUTED),
+        (HOLDS, READING),
         [
-            ({"share of the large responses"}, "large_of_odd", LAST, 0.9502 * OF_SEEDS, 0.9498 * OF_SEEDS),
-            ({"energy minus prediction"}, "odd_energy", LAST, plus(-0.0497), plus(-0.0503)),
-            ({"energy minus prediction"}, "odd_energy", LAST, plus(0.0497), plus(0.0503)),
+            ({""}, "above_fifth_of_layer", LAST, 0.9502 * OF_SEEDS, 0.9498 * OF_SEEDS),
+            ({""}, "above_tenth_of_neuron", (0, 1), 0.9502 * OF_SEEDS[:, None], 0.9498 * OF_SEEDS[:, None]),
         ],
     ),
     "bnd-fig5-rest": (
@@ -286,8 +285,8 @@ NOT_COUNTED = [  # claim, datasets, its verdict, variable, place and a value the
     ("bnd-finite-width", on(DEEP), HOLDS, "intra_angle", (slice(None), 0), 80.0),  # five points
     ("bnd-sec3-signs", on(DEEP), CORRECTED, "zeros_if_cluster_below", (slice(None), 0), 0.0),
     ("bnd-sec3-signs", on(DEEP), CORRECTED, "zeros_if_cluster_below", LAST, 4.9 * OF_SEEDS),  # a layer, not the mean
-    ("bnd-disc-fire", on(DEEP), HOLDS, "large_of_odd", (slice(None), 0), 0.1),
-    ("bnd-disc-fire", on(DEEP), HOLDS, "odd_energy", (1, 2, slice(None), 0), 0.1),
+    ("bnd-disc-fire", on(DEEP), HOLDS, "above_tenth_of_layer", (slice(None), 0), 0.1),  # five points
+    ("bnd-disc-fire", on(DEEP), HOLDS, "above_tenth_of_layer", (1, 2, slice(None), 0), 0.1),  # the first layer
     ("bnd-fig6-a", on(neurons()), HOLDS, "active", (0, -1), neurons(always=0.25)["active"][0, 0].values),  # one draw
     ("bnd-fig6-a", on(neurons()), HOLDS, "active", 1, 0.95),  # networks with recentering
     ("bnd-disc-init", on(point_neurons()), HOLDS, "off_diagonal", 1, 0.9),  # He's networks

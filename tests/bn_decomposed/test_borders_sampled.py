@@ -60,7 +60,7 @@ def off(x):
 
 
 ODD, CLUSTER, ALL = "odd point sampled", "cluster sampled", slice(None)
-ENERGY, FREQUENCY = "energy minus prediction", "frequency minus probability"
+FREQUENCY = "frequency minus probability"
 # claim: datasets, draws, cells, spread, per boundary its part, variable, place, samples to values, boundary, side
 MEANS = {
     "bnd-eq98": (
@@ -122,15 +122,6 @@ MEANS = {
         ],
     ),
     "bnd-sec3-signs": (on(deep()), (12, 4, 0.02), [("", "zeros_if_cluster_below", (1, 2), at_zero, 0.05, 1)]),
-    "bnd-disc-fire": (
-        on(deep()),
-        (12, 4, 1e-2),
-        [
-            ("share of the large responses", "large_of_odd", LAST, np.array, 0.95, 1),
-            (ENERGY, "odd_energy", LAST, plus(0.98), -0.05, 1),
-            (ENERGY, "odd_energy", LAST, plus(0.98), 0.05, -1),
-        ],
-    ),
     "bnd-fig5-rest": (
         on(at_rest(0.0)),
         (12, 2, 0.1),

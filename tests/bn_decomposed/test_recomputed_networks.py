@@ -224,9 +224,11 @@ def test_odd_points_layer_by_layer(source, n, seed):
         longest = int(np.argmax(squares))
         for name, value in scalars(Z).items():
             assert float(now[name]) == pytest.approx(value, rel=1e-9), name
-        assert float(now.odd_energy) == pytest.approx(squares[longest] / squares.sum())
-        large = 0.1 * Z.max() < Z
-        assert float(now.large_of_odd) == pytest.approx(large[:, longest].sum() / large.sum())
+        for whose, largest in (("layer", Z.max()), ("neuron", Z.max(axis=1)[:, None])):
+            for name, part in (("twentieth", 0.05), ("tenth", 0.1), ("fifth", 0.2)):
+                large = part * largest < Z
+                share = large[:, longest].sum() / large.sum()
+                assert float(now[f"above_{name}_of_{whose}"]) == pytest.approx(share)
         silent = Z[:, longest] == 0
         assert float(now.zeros_if_cluster_above) == pytest.approx((Z[silent] == 0).sum(axis=1).mean())
         assert float(now.zeros_if_cluster_below) == pytest.approx((Z[~silent] == 0).sum(axis=1).mean())

@@ -102,14 +102,14 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     where="Appendix E, text after eq. (71)",
     words=r"since $A(T)$, $B(T)$, $C(T)$ and $D(T)$ are all positive for every $T \ge 1$",
     line=818,
-    assumes="the simplified model, three or more points, distinct components of one input dimension; a layer t from "
-    "which on all rows have at most three clusters; at T = 1 the rows are those of layer t",
+    assumes="the simplified model, three or more points, distinct components of one input dimension; any layer t "
+    "from which on all rows have at most three clusters, as Appendix D has it; at T = 1 the rows are those of layer t",
     kind="bound",
     kind_of_slip="slip in a proof",
     states="From a layer $t$ on all rows of which have at most three clusters, there are rows that separate point 1, "
     "point $n$, the first two and the last two points from the others.",
-    correction="A and B are positive from a later layer on, which the gaps of the two extreme points bound; C and D "
-    "are not negative, which is all that (67) and (70) need.",
+    correction="All four are positive from a later layer on; for A and B the gaps of the two extreme points bound it. "
+    "C and D need not be positive for (67) and (70).",
     formula=r"A(T), B(T), C(T), D(T) > 0 \quad \text{for all } T \ge 1",
     corrected_formula=r"A, B > 0 \text{ in all layers } s \ge 1 + \left\lceil \frac{\log(n \bar m / g)}{\log(n / (n - "
     r"2))} \right\rceil, \quad \bar m = \bar x^{(1)}, \; g = \min(x_2 - x_1, x_n - x_{n-1})",
@@ -120,8 +120,8 @@ def ratio_of_amplitudes_converges(split_amplitudes: xr.Dataset) -> Verdict:
     message="The four sums can be zero in the first layers",
     cause="At $T = 1$ a row that separates an extreme point from all others may be missing: the batch $(0, 1, 2, 3, "
     "4)$ has no row of two clusters in layer 1.",
-    consequence="From a later layer on A and B are positive, and C and D are never negative, which is all that (67) "
-    "and (70) need; Theorem 11 is unaffected.",
+    consequence="All four are positive from a later layer on, so the sentence is right for large $t$; Theorem 11 is "
+    "unaffected.",
 )
 def rows_of_the_extremes_exist(split_amplitudes: xr.Dataset) -> Verdict:
     """Layers from the first stable one on without such rows; the layer of the first against its bound."""

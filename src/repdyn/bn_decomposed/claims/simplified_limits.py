@@ -26,7 +26,8 @@ DEEP_ENOUGH = 1e-9  # relative; what the other splits leave after e^40, with a w
     "bnd-eq45-47",
     where="Appendix D, eqs. (45)-(50), (53)-(58)",
     line=640,
-    assumes="the simplified model, i in {2, ..., n-1}, A or B positive",
+    assumes="the simplified model, i in {2, ..., n-1}, A or B positive; L_1 and L_2 are the rows that separate point 1 "
+    "and point n from all others, as the text before (46) says, not those with one point at zero and with one positive",
     words="the norm of any vector $x_i^{(t+T)}$ ... is equal to, following equation ... "
     r"$\|\boldsymbol{x}_{i}^{(t+T)}\|^{2} \simeq \frac{1}{n^{2}} \left\{ \left(\frac{1}{n}\right)^{2} + "
     r"\left(\frac{n-1}{n}\right)^{2} \right\}^{T-1} \sum_{\ell \in L^{(t)}} c_{\ell}^{2}.$",

@@ -27,7 +27,8 @@ from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import propagate
 
 SOURCES = ("images", "Gaussian")
-LARGE = 0.1  # a response is large, or not negligible, above this fraction of the largest one
+LARGE = {"above_twentieth": 0.05, "above_tenth": 0.1, "above_fifth": 0.2}  # of the largest response
+SHARES = {"active": 0.0, **LARGE, "above_half": 0.5}
 WITH_RELU_ALONE: dict[str, Any] = {"recenter": True, "rescale": None, "relu": True}
 WITHOUT_AND_WITH: dict[str, dict[str, Any]] = {
     "without": {"recenter": False, "rescale": "rms", "relu": True},
@@ -80,8 +81,14 @@ IN_THE_LIMIT = {
     "intra_angle": ("median angle among the other points", "degree"),
 }
 BY_LAYER = IN_THE_LIMIT | {
-    "odd_energy": ("share of the longest point in the sum of all squared responses", "1"),
-    "large_of_odd": (f"share of the longest point among responses above {LARGE:g} of the layer's largest", "1"),
+    **{
+        f"{name}_of_{whose}": (
+            f"share of the longest point among responses above {part:g} of the {whose}'s largest",
+            "1",
+        )
+        for whose in ("layer", "neuron")
+        for name, part in LARGE.items()
+    },
     "zeros_if_cluster_above": ("points at zero in neurons where W nu - mu > 0, mean", "1"),
     "zeros_if_cluster_below": ("points at zero in neurons where W nu - mu < 0, mean", "1"),
 }
@@ -120,13 +127,13 @@ def _geometry(X: np.ndarray) -> dict[str, float]:
 
     The recentered entries of a neuron add up to zero, so W nu - mu is below zero where the longest point is positive.
     """
-    large = LARGE * X.max() < X
     squares = (X**2).sum(axis=0)
     odd = int(np.argmax(squares))
     zeros, above = (X == 0).sum(axis=1), X[:, odd] == 0
+    largest = {"layer": X.max(), "neuron": X.max(axis=1, keepdims=True)}
+    large = {f"{name}_of_{whose}": part * most < X for whose, most in largest.items() for name, part in LARGE.items()}
     return _scalars(np.sqrt(squares), np.degrees(pair_angles(X))) | {
-        "odd_energy": squares[odd] / squares.sum(),
-        "large_of_odd": large[:, odd].sum() / large.sum(),
+        **{name: responses[:, odd].sum() / responses.sum() for name, responses in large.items()},
         "zeros_if_cluster_above": zeros[above].mean(),
         "zeros_if_cluster_below": zeros[~above].mean(),
     }
@@ -371,9 +378,6 @@ def activity(settings: Activity, images: xr.Dataset, stream: Stream) -> xr.Datas
         },
         title="How many inputs a neuron responds to",
     )
-
-
-SHARES = {"active": 0.0, "above_twentieth": 0.05, "above_tenth": LARGE, "above_fifth": 0.2, "above_half": 0.5}
 
 
 def _expected_activity(n: int, bins: int = 50) -> tuple[np.ndarray, np.ndarray, float]:

@@ -323,8 +323,8 @@ NEXT_TO_NORM = r"$\epsilon$ added to the deviation instead of the variance: the 
     where="Sections 2.1, 4.3 (ours)",
     kind="scaling",
     origin="ours",
-    assumes=r"$\epsilon$ small against $b^T \Sigma b$ for the power law; the exact fraction is $\epsilon / (b^T "
-    r"\Sigma b + \epsilon)$",
+    assumes=r"$\epsilon$ small against $b^T \Sigma b$ for the power law; at any length $b^T \partial_b L$ is exactly "
+    r"$\epsilon / (b^T \Sigma b + \epsilon)$ times $\hat b^T \partial_{\hat b} L$, $\hat b$ the normalized weights",
     states=r"With the $\epsilon$ of library batch norms the gradient is no longer tangent: its radial fraction grows "
     r"as $\epsilon/\|b\|^2$, which weakens the first-step amplification of small neurons.",
     formula=r"\frac{| b^T \dot b |}{\|b\|\|\dot b\|} \propto \frac{\epsilon}{\|b\|^2}",
