@@ -575,12 +575,6 @@ PACKAGE = SOURCE / "repdyn"
 RUNNER = "repdyn.pipeline.run.kinds.simulate:run"
 
 
-def modules(folder):
-    """Names of the modules under a folder of the package that count for code versions."""
-    dotted = (".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in sorted(folder.rglob("*.py")))
-    return [name for name in dotted if not name.endswith("__init__") and not name.split(".")[-1].startswith("settings")]
-
-
 def test_experiment_depends_on_its_formulas_but_no_other_experiment():
     definitions = set(reached("repdyn.bn_decomposed.experiments:ablation", RUNNER))
     assert {
