@@ -92,6 +92,7 @@ def test_ids_are_unique_and_have_the_study_prefix(claims):
     letters_of = {study: {claim.id.split("-")[0] for home, claim in claims if home == study} for study, _ in claims}
     assert {study: names for study, names in letters_of.items() if len(names) != 1} == {}
     assert len(set.union(*letters_of.values())) == len(letters_of)
+    assert set(ids) == set(accepted_verdicts())
 
 
 def test_claims_have_place_and_statement(claims):

@@ -6,9 +6,8 @@ tests.drawn`, and review the diff. After a change of a dataset: `python -m tests
 """
 
 import pytest
-from tests.drawn import KINDS, alike, blind, difference, golden, makers, read, text_of
+from tests.drawn import KINDS, alike, difference, golden, makers, read, text_of
 
-from repdyn.base.verdicts import at_most
 from repdyn.pipeline.config.configuration import STUDIES
 
 CASES = [
@@ -30,15 +29,3 @@ def test_figures_and_tables_equal_the_reviewed_ones(study, kind, function):
 def test_every_figure_and_table_was_reviewed(study):
     for kind in KINDS:
         assert set(golden(study, kind)) == set(makers(study, kind)), "python -m tests.drawn"
-
-
-def test_control_that_uses_the_outcome_is_detected():
-    """A control that uses the check's outcome always changes it."""
-
-    def looks(data):
-        return data if at_most([1.0], 2.0, expected="x", reason="x").outcome == "fails" else None
-
-    with pytest.raises(AssertionError, match="makes a test"):
-        blind(looks)(1)
-    assert blind(lambda data: data + 1)(1) == 2
-    assert at_most([1.0], 2.0, expected="x", reason="x").outcome == "passes"

@@ -2,7 +2,6 @@
 
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,7 +14,6 @@ from tests.installed import ask, environment, said, without_network
 
 from repdyn.__main__ import main
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.ask import workflow
 from repdyn.pipeline.new import filling
 from repdyn.pipeline.new import folder as to_write
 
@@ -83,26 +81,6 @@ def test_init_accepts_only_empty_folders(tmp_path, capsys):
     assert "not an empty folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-def test_interrupted_init_leaves_no_partial_files(tmp_path, monkeypatch, is_there):
-    folder = tmp_path / "runs"
-    if is_there:
-        folder.mkdir()
-    copy, done = shutil.copy, []
-
-    def fails_later(source, target):
-        done.append(target)
-        if len(done) > 20:
-            raise KeyboardInterrupt
-        return copy(source, target)
-
-    monkeypatch.setattr(shutil, "copy", fails_later)
-    with pytest.raises(KeyboardInterrupt):
-        to_write.write(folder)
-    assert folder.exists() == is_there
-    assert [*tmp_path.rglob("*")] == ([folder] if is_there else [])
-
-
 def test_dangling_link_is_rejected(tmp_path):
     (tmp_path / "runs").symlink_to(tmp_path / "nowhere")
     with pytest.raises(ConfigError, match="not an empty folder"), filling.fresh(tmp_path / "runs"):
@@ -118,14 +96,6 @@ def test_installation_without_the_files_is_reported(tmp_path, monkeypatch):
         with pytest.raises(ConfigError, match="neither an installed wheel nor a checkout"):
             to_write.write(tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
-
-
-def test_commands_use_the_current_folder(tmp_path, monkeypatch):
-    to_write.write(tmp_path / "runs")
-    monkeypatch.chdir(tmp_path / "runs")
-    assert workflow.folder().resolve() == tmp_path / "runs"
-    (tmp_path / "runs/Snakefile").write_text("rule all:\n    input: []\n")
-    assert workflow.folder() == ROOT
 
 
 NETWORK = (

@@ -13,7 +13,6 @@ import yaml
 from tests.conftest import ROOT
 from tests.installed import ask, environment
 
-from repdyn.base.errors import ConfigError
 from repdyn.pipeline.new import project
 
 BLOCKS = re.findall(
@@ -104,12 +103,6 @@ def test_tests_of_the_project_pass(own, site):
     assert "skipped" not in done.stdout
 
 
-def contents(folder):
-    """All files of a project but compiled ones."""
-    files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
-    return {path: path.read_bytes() for path in files}
-
-
 @pytest.mark.slow
 def test_project_environments_pin_the_installed_versions(own):
     text = (own / "envs/constraints.txt").read_text()
@@ -123,20 +116,6 @@ def test_project_environments_pin_the_installed_versions(own):
         conda = dict(entry.split("=") for entry in listed[2:-1])
         ours = {CONDA_NAMES.get(name, name): pinned for name, pinned in conda.items()}
         assert ours == {name: pins[name].split(".post")[0] for name in ours}
-
-
-@pytest.mark.parametrize("name", ["My", "1st", "a-b", "class", "json", "numpy", "universality", ""])
-def test_invalid_or_taken_name_is_rejected(tmp_path, name):
-    with pytest.raises(ConfigError, match=r"name"):
-        project.write(name, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
-def test_nonempty_folder_is_left_unchanged(tmp_path):
-    (tmp_path / "kept.txt").write_text("mine")
-    with pytest.raises(ConfigError, match="not an empty folder"):
-        project.write("own_paper", tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.txt"]
 
 
 def test_every_name_of_the_template_is_replaced(tmp_path):

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import pytest
 from pydantic import ValidationError
 from tests.conftest import ROOT
+from tests.dag import extremes
 
 from repdyn.base.settings import Settings
-from repdyn.pipeline.config.configuration import load
+from repdyn.pipeline.config.configuration import STUDIES, load
 
 
 class Listed(NamedTuple):
@@ -76,6 +77,8 @@ BETWEEN = [  # a section, what is changed in it, and the key and number in the r
     ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 3}, None),
     ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 8, "stride": 3}, "look"),
     ("bn_mean_field.anisotropy", {"record": [0, 9], "look": 9, "early": 9, "stride": 2}, "look"),
+    ("bn_mean_field.anisotropy", {"steps": [0.1, 0.2], "step": 0.2}, None),
+    ("bn_mean_field.anisotropy", {"steps": [0.1, 0.2], "step": 0.15}, "step 0.15"),
     ("bn_mean_field.target_scan", {"angles": [0.0, 90.0]}, None),
     ("bn_mean_field.target_scan", {"angles": [0.0, 89.0]}, "angles 0"),
     ("bn_mean_field.target_scan", {"angles": [1.0, 90.0]}, "angles 1"),
@@ -128,3 +131,13 @@ def test_rules_between_settings_at_their_boundary(default):
         if not (expected if refused else problems == []):
             wrong.append((where, changes, problems))
     assert wrong == []
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_duplicates_are_rejected_in_lists_of_choices(study):
+    """Each list of a study's settings with its first item twice: rejected, or every value has a separate role."""
+    model, values = extremes.of_smoke(study)
+    twice = {path: [extremes.at(values, path)[0], *extremes.at(values, path)] for path in extremes.lists(values)}
+    assert [
+        path for path, items in twice.items() if extremes.accepts(model, extremes.with_value(values, path, items))
+    ] == []

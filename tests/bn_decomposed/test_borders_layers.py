@@ -47,10 +47,6 @@ def plus(difference):
     return lambda value: value + difference
 
 
-def times(factor):
-    return lambda value: value * factor
-
-
 def of_squares(start):
     """Values at which the squared norms of one start fail, in closed form and in one cell of sampled layers."""
     closed = [

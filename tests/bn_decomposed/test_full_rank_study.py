@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xarray as xr
-from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
 from repdyn.base.checkpoints import Checkpoint
@@ -74,16 +73,3 @@ def test_the_circle_with_antipodal_points_never_reaches_full_rank(datasets):
 def test_the_tail_below_its_range_needs_an_alpha_there():
     with pytest.raises(NotEnoughDataError, match="an alpha of 2 or less"):
         claims.tail_of_rows(xr.Dataset(coords={"alpha": [4.0, 8.0]}), xr.Dataset())
-
-
-def test_settings_refuse_what_has_no_answer():
-    for model, arguments, change in (
-        (settings.RowsToFullRank, ROWS, {"circles": [3, 4]}),
-        (settings.RowsToFullRank, ROWS, {"wait_points": 4}),
-        (settings.RowsToFullRank, ROWS, {"planar": [5, 5]}),
-        (settings.FullRankTail, TAIL, {"alphas": [1.2, 1.9]}),
-        (settings.SignCells, CELLS, {"spatial": [5, 4]}),
-        (settings.ReluRank, RANK, {"record": [20, 5]}),
-    ):
-        with pytest.raises(ValidationError):
-            model(**(arguments | change))

@@ -1,6 +1,7 @@
 """Random networks recomputed: geometry of layers, gaps, left-out neurons, fixed points, odd points, waits, activity."""
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -114,15 +115,18 @@ def test_recentering_everywhere_and_in_the_first_layer():
 
 
 def test_gaps_with_depth():
-    settings = sizes.OrthogonalityGap(batch=3, input_dim=5, widths=(8, 32), depth=4, seeds=2)
+    settings = sizes.OrthogonalityGap(batch=4, input_dim=5, widths=(8, 12), depth=3, seeds=2)
     data = random_networks.orthogonality_gap(settings, STREAM)
-    for rescale, width, seed in (("rms", 8, 1), ("std", 32, 0), ("rms", 32, 0)):
-        X = STREAM.generator(seed, "batch").standard_normal((5, 3))
-        weights, gaps = STREAM.generator(seed, width, "weights"), []
-        for layer in range(5):
+    for rescale, width, seed in product(("rms", "std"), (8, 12), (0, 1)):
+        X, gaps = STREAM.generator(seed, "batch").standard_normal((5, 4)), []
+        weights = STREAM.generator(seed, width, "weights")
+        for layer in range(4):
             if layer:
-                X = propagate(X, width, 1, weights, recenter=False, rescale=rescale, relu=False)
-            gaps.append(np.linalg.norm(X.T @ X / (X**2).sum() - np.eye(3) / 3))
+                R = np.linalg.qr(X, mode="r")  # the package draws the weights in coordinates of the batch
+                Z = weights.standard_normal((width, len(R))) @ R
+                deviation = Z - Z.mean(axis=1, keepdims=True) if rescale == "std" else Z
+                X = Z / np.sqrt((deviation**2).mean(axis=1, keepdims=True))
+            gaps.append(np.linalg.norm(X.T @ X / (X**2).sum() - np.eye(4) / 4))
         close(data.gap.sel(rescale=rescale, width=width, seed=seed), gaps, rtol=1e-9)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
 from repdyn.bn_mean_field.claims import (
     section3_limit,
@@ -13,15 +12,6 @@ from repdyn.bn_mean_field.claims import (
     section4_2_learning,
     section4_3_first_step,
 )
-from repdyn.pipeline.run.execute.loading import load_modules
-from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
-
-CLAIMS = claims_of(*load_modules("bn_mean_field", "claims"))
-
-
-def test_every_claim_has_an_accepted_verdict():
-    accepted = accepted_verdicts()
-    assert {claim.id for claim in CLAIMS} == {id for id in accepted if id.startswith("bnm-")}
 
 
 def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):

@@ -204,23 +204,6 @@ def test_trials_differ_and_do_not_depend_on_their_number(name):
         xr.testing.assert_identical(many[drawn].isel({dim: place}), few[drawn].isel({dim: place}))
 
 
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: PROPAGATION.__class__(**(PROPAGATION.model_dump() | {"reference": 20})), "four times"),
-        (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"step": 0.1})), "not one of steps"),
-        (lambda: ANISOTROPY.__class__(**(ANISOTROPY.model_dump() | {"look": 7})), "not one of record"),
-        (
-            lambda: sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.1, iterations=10, stride=3, seeds=2),
-            "no multiple",
-        ),
-    ],
-)
-def test_settings_that_contradict_each_other_are_refused(build, words):
-    with pytest.raises(ValueError, match=words):
-        build()
-
-
 def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
     """Theorem 4 without a Lipschitz derivative: two solutions from one start."""
     ends = well_posedness(WELL_POSED, STREAM)["gap_at_end"]

@@ -19,7 +19,6 @@ from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
 from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
 from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
-from repdyn.bn_mean_field.methods.formula_audit import random_draw
 
 STREAM = Stream(7, ("bn_mean_field", "recomputed"))
 NOTHING_KEPT = Checkpoint(None, "")
@@ -249,23 +248,29 @@ def test_ticks_of_the_ellipse():
 def test_the_eps_of_batch_norm(draw, radius):
     settings = sizes.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-4, radii=[0.01, 1.0])
     data = batch_norm_eps(settings, STREAM).sel(draw=draw, radius=radius)
-    drawn = random_draw(60, 3, 4, (1.0,), STREAM.generator(draw))
-    x, y, a = (torch.tensor(part) for part in (drawn.x, drawn.y, drawn.a))
+    rng = STREAM.generator(draw)
+    mixing = np.eye(3) + rng.standard_normal((3, 3)) / 2
+    x = np.exp(rng.standard_normal((60, 3)) / 2) @ mixing
+    x -= x.mean(axis=0)
+    y = np.sin(x[:, 0]) + x[:, 1] + 0.1 * rng.standard_normal(60)
+    directions = rng.standard_normal((4, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    x, y, a = (torch.tensor(part) for part in (x, y, rng.standard_normal(4)))
     radial, lengths, unit = [], [], None
     for scale in (
         lambda z: z.var(0, correction=0).sqrt(),
         lambda z: (z.var(0, correction=0) + 1e-4).sqrt(),
         lambda z: z.var(0, correction=0).sqrt() + 1e-2,
     ):
-        b = torch.tensor(radius * drawn.b, requires_grad=True)
+        b = torch.tensor(radius * directions, requires_grad=True)
         z = x @ b.T
         loss = 0.5 * ((torch.relu(z / scale(z)) @ a / 4 - y) ** 2).mean()
         db = -4 * torch.autograd.grad(loss, b)[0].numpy()
         if unit is None:
             unit = radius * np.linalg.norm(db, axis=1)  # at length 1: slopes fall as 1 over the length
-        along = np.abs((db * drawn.b).sum(axis=1)) / np.linalg.norm(db, axis=1)
+        along = np.abs((db * directions).sum(axis=1)) / np.linalg.norm(db, axis=1)
         radial.append(np.median(along))
-        grown = np.linalg.norm(radius * drawn.b + 0.1 * db, axis=1)
+        grown = np.linalg.norm(radius * directions + 0.1 * db, axis=1)
         lengths.append(np.median(grown / np.sqrt(radius**2 + (0.1 * unit / radius) ** 2)))
     close(data.radial, radial[:2], rtol=1e-6, atol=1e-12)
     close(data.length, lengths[:2], rtol=1e-6)

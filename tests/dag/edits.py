@@ -16,7 +16,7 @@ from tests.dag.declared import Declared, copy_sources, declared
 
 PAGE = ROOT / "docs/reruns.md"
 STUDY = "src/repdyn/bn_decomposed"
-LAYERS, NETWORKS = f"{STUDY}/theory/layers.py", f"{STUDY}/experiments/random_networks.py"
+LAYERS = f"{STUDY}/theory/layers.py"
 COMPONENTS = """    centered = Z - Z.mean(axis=1, keepdims=True)
     out = centered if recenter else Z
     if rescale is not None:

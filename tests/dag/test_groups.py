@@ -57,9 +57,3 @@ def jobs_of(study: str) -> int:
 def test_all_short_jobs_of_a_study_share_a_cluster_job(checkout):
     wanted = [(f"{study}_shown", jobs_of(study)) for study in STUDIES] + [("relu_depth_shown", 2)]
     assert gathered(checkout, "--profile", "profiles/slurm") == sorted(wanted)
-
-
-def test_no_profile_names_a_study():
-    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "profiles").glob("*/*")}
-    assert len(texts) >= 4
-    assert [f"{path}: {study}" for path, text in texts.items() for study in STUDIES if study in text] == []

@@ -202,9 +202,6 @@ def test_a_thousand_classes_need_no_array_of_points_classes_and_units():
     assert peak < 10 * (2000 * 1000 * 8)  # a few arrays of points x classes; points x classes x units is 64 of them
 
 
-NAN = np.nan
-
-
 def test_directions_and_shapes_of_equal_points_are_refused():
     with pytest.raises(ValueError, match="2 points"):
         angles(np.array([[1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 0.0]))

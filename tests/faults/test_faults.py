@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 import pytest
-import xarray as xr
 from tests.conftest import SMOKE, copy_checkout, snakemake
 from tests.pipeline import jobs_for_tests
 
@@ -72,15 +71,6 @@ def test_invalid_configuration_stops_before_any_job(checkout, tmp_path):
     assert done.returncode != 0
     assert [word for word in ("mine.yaml:6", '"widht"', '"width"', "mine.yaml:7", "0.001") if word not in output] == []
     assert not (checkout / "results/broken").exists()
-
-
-def test_missing_mnist_folder_is_reported_before_any_job(checkout):
-    config = ("--config", "data={source: mnist, mnist_folder: /nowhere}", "run={name: nomnist}")
-    done = snakemake(checkout, "--cores", "1", *config, "--", "results/nomnist/data/images.nc")
-    assert done.returncode != 0
-    assert "/nowhere" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert not (checkout / "results/nomnist").exists()
 
 
 # Folders
@@ -151,15 +141,3 @@ def test_run_completes_after_truncated_data_are_deleted(checkout):
     data.unlink()
     assert small(checkout, f"results/smoke/{DATA}").returncode == 0
     assert data.read_bytes() == whole
-
-
-def test_data_of_another_program_are_rejected(tmp_path):
-    path = tmp_path / "results/mine" / DATA
-    path.parent.mkdir(parents=True)
-    xr.Dataset({"a": ("i", [1.0])}).to_netcdf(path)
-    figure = jobs_for_tests.gap(
-        function="figures:orthogonality_gap", outputs=["bn_decomposed/figures/orthogonality_gap.svg"]
-    )
-    member = figure | {"inputs": {"orthogonality_gap": DATA}}
-    fails_in_one_line(job(jobs_for_tests.write(tmp_path, member, kind="draw"), tmp_path), DATA)
-    assert not list(tmp_path.rglob("*.svg"))

@@ -84,28 +84,6 @@ def test_changed_code_settings_inputs_and_texts_outdate_their_dependents(run):
         assert {path: why for path, why in reasons.items() if path != file} == downstream
 
 
-def test_changed_settings_are_listed_per_experiment():
-    old = {
-        "kind": "simulate",
-        "members": [
-            {"code": "1", "seed": 1, "settings": {"t": {"rate": 1, "runs": [1, 2]}}, "inputs": {"loss": "a"}},
-            {"code": "2", "seed": 1, "settings": {"s": {"width": 1, "seeds": 2}}, "gone": 1},
-        ],
-    }
-    new = {
-        "kind": "draw",
-        "members": [
-            {"code": "1", "seed": 2, "settings": {"t": {"rate": 1, "runs": [1, 3]}}, "inputs": {"loss": "b"}},
-            {"code": "3", "seed": 2, "settings": {"s": {"width": 3, "depth": 2}}},
-        ],
-    }
-    found = verify.difference(old, new)
-    names = ("t.runs", "s.depth", "s.seeds", "s.width", "kind", "loss", "seed", "gone")
-    assert [name for name in names if name not in found] == []
-    assert "t.rate" not in found
-    assert verify.difference(old, old) == ""
-
-
 def test_files_changed_by_hand_missing_or_without_record_are_found(run):
     Path(FIGURE).write_text("by hand")
     Path(CLAIMS).unlink()

@@ -13,9 +13,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs, workflow
 from repdyn.pipeline.run.declare.digests import CodeVersions
-from repdyn.pipeline.run.declare.graph import read_study
 from repdyn.pipeline.run.declare.workflow import ENTRY, RunJobs
-from repdyn.pipeline.versions.fingerprint import code_version
 
 SOURCES = {
     "settings/early.py": 'OTHER = "none"\n',
@@ -390,7 +388,6 @@ def test_memory_of_a_job_depends_on_its_records(source, tmp_path):
 
 # Studies of this package
 
-STUDY, SEED = "bn_mean_field", 7
 VARIANT = {"blobs": "leaky_low", "image_training": "adam"}
 OF_NETWORKS = ("architectures", "printed_data", "final_distances")
 OF_THE_DEFAULT = ("default_network", "default_ensemble", "adam_runs")
@@ -401,31 +398,6 @@ def real_run(folder, *overlays, **changes):
     made = RunJobs(config, ROOT / "src", folder / "versions.json", records=())
     made.other("images", "images", outputs=["data/images.nc"])
     return made
-
-
-def test_each_experiment_has_seed_code_version_and_inputs(tmp_path):
-    made, study = real_run(tmp_path, run={"name": "mine", "seed": SEED}), read_study(STUDY)
-    for name in study.experiments:
-        made.simulate(f"{STUDY}/{name}", name)
-    made.figures(STUDY)
-    made.tables(STUDY)
-    decided, memory = made.claims(STUDY), {job.kind: job.memory_mb for job in made.jobs.values()}
-    assert memory == {"images": 600, "simulate": 800, "draw": 1000, "tabulate": 800, "decide": 1000}
-    members = [(job.kind, member) for job in made.jobs.values() for member in job.members if "function" in member]
-    functions = {
-        ("simulate", "draw", "tabulate")[place]: {function.path: function for function in part.values()}
-        for place, part in enumerate((study.experiments, study.figures, study.tables))
-    }
-    assert {kind: {member["function"] for own, member in members if own == kind} for kind in functions} == {
-        kind: set(paths) for kind, paths in functions.items()
-    }
-    for kind, member in members:
-        function = functions[kind][member["function"]]
-        assert member["code"] == code_version(function.root, f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY)
-        assert list(member["inputs"]) == list(function.reads)
-        assert member.get("seed", SEED) == SEED
-    claims = {id: claim["code"] for id, claim in decided.members[0]["claims"].items()}
-    assert claims == {id: code_version(check.root) for id, check in study.claims.items()}
 
 
 @pytest.mark.parametrize(

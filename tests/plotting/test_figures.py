@@ -1,6 +1,5 @@
-"""Figures: equal bytes from any process, colors distinguishable for color-blind readers, texts of the figure."""
+"""Figures: equal bytes from any process, texts of the figure that can be selected, the widths of bands."""
 
-import itertools
 import os
 import re
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 from scipy import stats
 
 import repdyn
-from repdyn.plotting.figures import CYCLE, RED, band, figure, half_width, label_panels, new, save, style
+from repdyn.plotting.figures import RED, band, figure, half_width, label_panels, new, save, style
 
 HERE, SOURCE = Path(__file__).parent, Path(repdyn.__file__).parents[1]
 SUFFIXES = ("csv", "json", "png", "svg")
@@ -82,50 +81,6 @@ def test_bytes_do_not_depend_on_process_and_folder(saved, tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     for suffix in SUFFIXES:
         assert (tmp_path / f"fig1_losses.{suffix}").read_bytes() == Path(f"{saved}.{suffix}").read_bytes(), suffix
-
-
-# Colors, as seen by readers with normal sight and without one kind of cone
-
-SIGHT = {  # Machado, Oliveira, Fernandes 2009, severity 1, on linear RGB
-    "normal": np.eye(3),
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-}
-XYZ = np.array(
-    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
-)
-
-
-def lab(color, sight="normal"):
-    """CIE Lab of a color of sRGB as it is seen, white being (100, 0, 0)."""
-    value = np.array(mpl.colors.to_rgb(color))
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    ratio = XYZ @ np.clip(np.array(SIGHT[sight]) @ linear, 0, 1) / XYZ.sum(axis=1)
-    f = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-def distance(first, other, sight):
-    return np.linalg.norm(lab(first, sight) - lab(other, sight))
-
-
-def test_color_blindness_simulation_merges_known_pairs():
-    """Known values of Lab, and a green and a red that are far apart to all but those who lack a cone."""
-    assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.01)
-    assert lab("#ff0000") == pytest.approx([53.24, 80.09, 67.20], abs=0.02)  # usual reference for sRGB red
-    red, green = "tab:red", "tab:green"
-    assert distance(red, green, "deuteranopia") < 10 < 100 < distance(red, green, "normal")
-
-
-@pytest.mark.parametrize("sight", SIGHT)
-def test_colors_of_lines_are_distinguishable(sight):
-    """A distance of 2.3 is just seen side by side; thin separate lines need several times that."""
-    assert min(distance(first, other, sight) for first, other in itertools.combinations(CYCLE, 2)) > 15
-
-
-@pytest.mark.parametrize("sight", SIGHT)
-def test_line_colors_have_contrast_with_white(sight):
-    assert min(distance(color, "white", sight) for color in CYCLE) > 30
 
 
 def test_half_width_is_that_of_the_t_interval():

@@ -10,7 +10,6 @@ from scipy.stats import ortho_group
 from repdyn.truncation_flow.theory import derivatives, separated
 
 ROUNDING = 1e-12  # sums over 30 points of products of numbers up to 10
-STEP = 1e-6
 
 
 def cluster(Q, seed, N=30):

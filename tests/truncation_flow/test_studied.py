@@ -4,6 +4,8 @@ import inspect
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
+from scipy.stats import ortho_group
 
 from repdyn.base import claims
 from repdyn.base.decisions import decide_claim
@@ -66,27 +68,50 @@ def test_every_claim_is_decided_as_expected_and_every_part_rejects_its_control(s
     assert wrong == {}
 
 
-def test_random_clusters_recomputed(study):
-    generator = STREAM.generator(2, 5)
-    for draw in range(3):
-        X, yt = generator.normal(size=(5, 2)), generator.normal(size=2)
-        from scipy.stats import ortho_group
+def cost_of_cluster(X, target, R, beta):
+    return sum(np.sum((np.maximum(R @ (x + beta), 0) - R @ (beta + target)) ** 2) for x in X) / (2 * len(X))
 
-        R = ortho_group.rvs(2, random_state=generator)
-        beta = -yt + 0.1 * generator.normal(size=2)
-        u, b = (X + beta) @ R.T, R @ (beta + yt)
-        H = (u > 0).astype(float)
-        true, printed = np.zeros((2, 2)), np.zeros((2, 2))
-        for h, v in zip(H, u, strict=True):
-            M = 0.5 * (np.outer(v, b) + np.outer(b, v))
-            for target, matrix in ((printed, M), (true, M - 0.5 * np.outer(v, v))):
-                target += (np.diag(h) @ matrix - matrix @ np.diag(h)) / 5
-        bias = -np.sum(((1 - H.mean(axis=0)) * b) ** 2)
-        rates = study["random_clusters"].isel(case=0, draw=draw)
-        assert float(rates["corrected_rate"]) == pytest.approx(bias - np.sum(true**2))
-        assert float(rates["printed_rate"]) == pytest.approx(bias - np.sum(true * printed))
-        cosine = float(rates["cosine"]) * np.linalg.norm(true) * np.linalg.norm(printed)
-        assert cosine == pytest.approx(np.vdot(printed, true), abs=1e-15)
+
+def slope(function):
+    return (function(1e-6) - function(-1e-6)) / 2e-6
+
+
+def slopes_of_cluster(X, target, R, beta):
+    """Derivatives by the bias; and the steepest descent of the weights, an antisymmetric matrix.
+
+    In the metric Tr(A^T A) a turn in the plane of two coordinates has the length sqrt(2).
+    """
+    Q = len(beta)
+    bias = np.array([slope(lambda h, e=e: cost_of_cluster(X, target, R, beta + h * e)) for e in np.eye(Q)])
+    turning = np.zeros((Q, Q))
+    for i in range(Q):
+        for j in range(i):
+            turn = np.zeros((Q, Q))
+            turn[i, j], turn[j, i] = 1, -1
+            turning -= turn * slope(lambda h, turn=turn: cost_of_cluster(X, target, expm(h * turn) @ R, beta)) / 2
+    return bias, turning
+
+
+def test_cost_rates_of_random_clusters_equal_recomputation():
+    """The cost's derivatives by central differences, the printed weight flow point by point."""
+    rates = random_clusters(sizes.RandomClusters(dimensions=(2, 3), points=(5, 8), draws=3), STREAM)
+    for Q, N in ((2, 5), (3, 8)):
+        rng = STREAM.generator(Q, N)
+        for draw in (0, 1, 2):
+            X, target = rng.normal(size=(N, Q)), rng.normal(size=Q)
+            R = ortho_group.rvs(Q, random_state=rng)
+            beta = -target + 0.1 * rng.normal(size=Q)
+            bias, true = slopes_of_cluster(X, target, R, beta)
+            b, printed = R @ (beta + target), np.zeros((Q, Q))
+            for x in X:
+                u = R @ (x + beta)
+                H, M = np.diag((u > 0) * 1.0), (np.outer(u, b) + np.outer(b, u)) / 2
+                printed += (H @ M - M @ H) / N
+            here, still = rates.sel(case=f"Q={Q}, N={N}", draw=draw), -(bias**2).sum()
+            np.testing.assert_allclose(here["corrected_rate"], still - (true**2).sum(), rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(here["printed_rate"], still - (true * printed).sum(), rtol=1e-6, atol=1e-9)
+            lengths = np.linalg.norm(printed) * np.linalg.norm(true)  # 0 where all points are on one side
+            np.testing.assert_allclose(here["cosine"] * lengths, (printed * true).sum(), rtol=1e-5, atol=1e-9)
 
 
 def test_trials_differ_and_equal_those_of_a_single_run(study):

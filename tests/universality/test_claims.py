@@ -5,10 +5,6 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.execute.loading import load_modules
-from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 from repdyn.universality.claims import blobs, plateaus, two_points
 from repdyn.universality.claims.alternatives import predicted
 from repdyn.universality.claims.final_distances import correlates, near
@@ -19,15 +15,8 @@ from repdyn.universality.methods.networks import initial_weights as drawn_weight
 from repdyn.universality.methods.selection import has_learned, learned
 from repdyn.universality.theory import effective, final
 
-CLAIMS = claims_of(*load_modules("universality", "claims"))
 WORDS = {"expected": "as required", "reason": "for the test"}
 EPOCH = np.arange(0.0, 400.0)
-
-
-def test_claims_have_accepted_verdicts_data_and_controls():
-    assert {claim.id for claim in CLAIMS} == {id for id in accepted_verdicts() if id.startswith("uni-")}
-    known = set(read_study("universality").experiments)
-    assert [claim.id for claim in CLAIMS if not claim.controls or not claim.data or not set(claim.data) <= known] == []
 
 
 # intervals

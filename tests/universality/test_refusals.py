@@ -8,7 +8,6 @@ import pytest
 from repdyn.universality.theory import alternatives, distribution, domain, effective, final, identical
 
 RATES = (0.1, 0.2, 1.0)
-SYMMETRIC = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]])
 
 
 def rng():
