@@ -145,7 +145,7 @@ overwrites another. Each file is complete or absent, and equal settings give equ
 | `manifest.json` | digests, configuration, versions, machine, costs |
 | `report/index.html` | the report: findings, and pages per study and claim; opens offline |
 | `report/single.html` | the same in one file, for sending; compressed, so it needs a browser of 2023 or later |
-| `report/errata/<study>.typ`, `.pdf` | errata of a paper to send: source of Typst, and PDF with `repdyn[pdf]` |
+| `report/errata/<study>.typ`, `.pdf` | errata of a paper to send: Typst source, and PDF with `repdyn[pdf]` |
 | `report/captions/` | captions and labels for `snakemake --report` |
 
 `snakemake --report report.html all` creates Snakemake's own report of a finished run (with the same `--configfile` as

@@ -1,4 +1,4 @@
-"""Errata of a paper as a document that can be sent: source of Typst, and the PDF where Typst is installed.
+"""Errata of a paper as a document that can be sent: Typst source, and the PDF where Typst is installed.
 
 Formulas go from LaTeX by way of MathML, as on the pages, to Typst's mathematics.
 """
