@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.bn_mean_field.test_claims import rates
 from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
-from tests.titled import dataset_of, points_of
+from tests.titled import assert_shown, dataset_of
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
@@ -184,10 +184,4 @@ CASES = [of_anisotropy, of_directions, of_magnitudes, of_first_step, of_losses, 
 def test_plotted_numbers_are_those_of_the_dataset(case):
     with style():
         figure, curves = case()
-    missing = []
-    for panel, x, y in curves:
-        wanted = np.array([np.asarray(x, float), np.asarray(y, float)]).T
-        lines = [line for line in points_of(figure.axes[panel]) if line.shape == wanted.shape]
-        if not any(np.allclose(line, wanted, equal_nan=True) for line in lines):
-            missing.append((panel, wanted.tolist()))
-    assert missing == []
+    assert_shown((figure.axes[panel], x, y) for panel, x, y in curves)
