@@ -6,11 +6,9 @@ import torch
 import xarray as xr
 
 from repdyn.across_papers.experiments import training
-from repdyn.across_papers.experiments.theory_fits import theory_fits
 from repdyn.across_papers.methods import networks
-from repdyn.across_papers.settings import Digits, OddBatch, TwoPoints
+from repdyn.across_papers.settings import Digits, TwoPoints
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import problems
 from repdyn.base.streams import Stream
 
 COMMON = {"width": 8, "depth": 4, "gain": 0.8, "leak": 1.0, "steps": 12}
@@ -19,9 +17,6 @@ TWO = TwoPoints.model_validate(COMMON | {"rates": RATES, "moments": 7, "seeds": 
 SIXTY = Digits.model_validate(
     COMMON
     | {"rates": RATES, "moments": 6, "seeds": 2, "per_class": 2, "groups": (4, 3, 3), "decay": 0.01, "momentum": 0.5}
-)
-BATCH = OddBatch.model_validate(
-    COMMON | {"rates": RATES | {"recentered": 0.05}, "seeds": 2, "batch": 9, "momentum": 0.5, "recentered_steps": 15}
 )
 
 
@@ -37,25 +32,10 @@ def images():
     )
 
 
-@pytest.fixture(scope="module")
-def datasets(images):
-    runs = {
-        "two_points": training.two_points(TWO, Stream(1, ("across_papers", "two_points")), no_checkpoint()),
-        "digits": training.digits(SIXTY, images, Stream(1, ("across_papers", "digits")), no_checkpoint()),
-        "odd_batch": training.odd_batch(BATCH, images, Stream(1, ("across_papers", "odd_batch")), no_checkpoint()),
-    }
-    return runs | {"theory_fits": theory_fits(runs["two_points"], runs["digits"])}
-
-
-def test_datasets_keep_the_conventions(datasets):
-    for name, data in datasets.items():
-        assert not [problem for problem in problems(data) if not problem.startswith("attribute")], name
-
-
-def test_seeds_differ_and_do_not_depend_on_their_number(datasets, images):
-    fewer = TWO.model_copy(update={"seeds": 2})
-    few = training.two_points(fewer, Stream(1, ("across_papers", "two_points")), no_checkpoint())
-    many = datasets["two_points"].isel(seed=slice(0, 2))
+def test_seeds_differ_and_do_not_depend_on_their_number():
+    stream, fewer = Stream(1, ("across_papers", "two_points")), TWO.model_copy(update={"seeds": 2})
+    few = training.two_points(fewer, stream, no_checkpoint())
+    many = training.two_points(TWO, stream, no_checkpoint()).isel(seed=slice(0, 2))
     for name in ("representation_distance", "pair_loss", "final_loss"):
         np.testing.assert_allclose(many[name], few[name], rtol=1e-9)  # products of a batch round by its size
         assert not np.allclose(many[name].isel(seed=0), many[name].isel(seed=1))
@@ -99,11 +79,3 @@ def test_a_rate_that_diverges_is_named(images):
     assert gone.sel(network="residual").all()
     assert not gone.sel(network="plain").any()
     assert trained["middle_values"].sel(network="residual", end="after training").isnull().all()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"), [({"leak": 4.0}, "leak.*4"), ({"depth": 5}, "5"), ({"groups": (5, 4)}, "9")]
-)
-def test_settings_refuse(change, words):
-    with pytest.raises(ValueError, match=words):
-        Digits.model_validate(SIXTY.model_dump() | change)

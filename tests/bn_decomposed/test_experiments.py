@@ -1,11 +1,11 @@
-"""Experiments on random networks at small scale: form, pairing, and what the paper says of each configuration."""
+"""Experiments on random networks at small scale: pairing, and what the paper says of each configuration."""
 
 import numpy as np
 import pytest
 import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.datasets import REQUIRED, problems, variable
+from repdyn.base.datasets import variable
 from repdyn.base.streams import Stream
 from repdyn.bn_decomposed.experiments.random_networks import (
     ablation,
@@ -62,16 +62,6 @@ def run(images):
         return runs[key]
 
     return run
-
-
-# Form
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_dataset_keeps_the_conventions(run, name):
-    dataset = run(name)
-    provenance = dict.fromkeys(set(REQUIRED) - set(dataset.attrs), "added by the runner")
-    assert problems(dataset.assign_attrs(provenance)) == []
 
 
 # Pairing and independence of what else is computed

@@ -1,4 +1,4 @@
-"""Experiments at tiny sizes: conventions, repeatability, and the pieces of analysis that claims rest on."""
+"""Experiments at tiny sizes: independent trials, and the pieces of analysis that claims rest on."""
 
 import inspect
 
@@ -6,24 +6,15 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from repdyn.base import datasets
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.bn_mean_field import settings as sizes
-from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
-from repdyn.bn_mean_field.experiments.batch_norm_eps import batch_norm_eps
 from repdyn.bn_mean_field.experiments.concentration import concentration
-from repdyn.bn_mean_field.experiments.equicontinuity import equicontinuity
-from repdyn.bn_mean_field.experiments.equivalence import equivalence
 from repdyn.bn_mean_field.experiments.exit_times import exit_times
 from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
-from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
 from repdyn.bn_mean_field.experiments.first_step import _statistics, first_step
-from repdyn.bn_mean_field.experiments.formula_audit import formula_audit
 from repdyn.bn_mean_field.experiments.learning_rates import learning_rates
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
-from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
-from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation
 from repdyn.bn_mean_field.experiments.speed_ratio import speed_ratio
 from repdyn.bn_mean_field.experiments.target_scan import target_scan
@@ -81,51 +72,6 @@ FEATURES = sizes.FeatureLearning(
 CONCENTRATION = sizes.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
 WELL_POSED = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
 EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
-RUNS = {
-    "formula_audit": lambda: formula_audit(
-        sizes.FormulaAudit(draws=2, samples=60, dimension=3, width=4, radii=[0.5, 1.0]), STREAM
-    ),
-    "batch_norm_eps": lambda: batch_norm_eps(
-        sizes.BatchNormEps(draws=2, samples=60, dimension=3, width=4, eps=1e-5, radii=[0.01, 0.1, 1.0]), STREAM
-    ),
-    "metric_audit": lambda: metric_audit(sizes.MetricAudit(dimensions=[2, 3], conditions=[10.0], draws=3), STREAM),
-    "equivalence": lambda: equivalence(
-        sizes.Equivalence(width=4, dimensions=[2, 3], radii=[0.5, 1.0], time=0.5, frames=3, tolerance=1e-10), STREAM
-    ),
-    "propagation": lambda: propagation(PROPAGATION, STREAM, NOTHING_KEPT),
-    "equicontinuity": lambda: equicontinuity(
-        sizes.Equicontinuity(width=10, time=2.0, frames=41, pair_stride=10, transport_stride=20)
-    ),
-    "exit_times": lambda: exit_times(EXITS),
-    "minimization": lambda: minimization(
-        sizes.Minimization(width=12, erf_width=8, time=1.0, counter_time=1.0, frames=11)
-    ),
-    "anisotropy": lambda: anisotropy(ANISOTROPY),
-    "speed_ratio": lambda: speed_ratio(ANISOTROPY, STREAM),
-    "target_scan": lambda: target_scan(SCAN, STREAM),
-    "learning_rates": lambda: learning_rates(RATES, STREAM, NOTHING_KEPT),
-    "feature_learning": lambda: feature_learning(FEATURES, STREAM, NOTHING_KEPT),
-    "concentration": lambda: concentration(CONCENTRATION, STREAM, NOTHING_KEPT),
-    "well_posedness": lambda: well_posedness(WELL_POSED, STREAM),
-    "magnitudes": lambda: magnitudes(MAGNITUDES, STREAM),
-    "first_step": lambda: first_step(FIRST_STEP, STREAM),
-    "finite_batch": lambda: finite_batch(sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=2), STREAM),
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_datasets_keep_the_conventions_and_repeat(name):
-    dataset = RUNS[name]()
-    complete = dataset.assign_attrs({key: "-" for key in datasets.REQUIRED if key not in dataset.attrs})
-    assert datasets.problems(complete) == []
-    xr.testing.assert_identical(dataset, RUNS[name]())
-
-
-def test_groups_of_batches_are_independent_draws_each_of_its_own_size():
-    """Interval and region of the claim count groups as samples: none repeats another's batches."""
-    settings = sizes.FiniteBatch(width=8, batches=[8, 16, 32], repeats=20, groups=4)
-    noise = finite_batch(settings, STREAM)["noise"].values
-    assert len(np.unique(noise)) == noise.size
 
 
 def test_adding_a_draw_changes_no_old_number():

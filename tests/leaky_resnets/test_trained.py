@@ -1,20 +1,14 @@
 """Experiments on trained networks at a tiny size: blocks, resuming, storing."""
 
-import json
-
 import numpy as np
-import pytest
 import xarray as xr
-from tests.conftest import ROOT
 from tests.leaky_resnets.test_networks import random_net
 
 from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.errors import ConfigError
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments import chains, paper_settings
 from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at, network_variables, restored
 from repdyn.leaky_resnets.settings.training import PaperSettings, Trained
-from repdyn.pipeline.config import configuration as config
 
 TINY = {"dimension": 4, "points": 20, "width": 9}
 NARROW = TINY | {"rank": 2, "hidden": 5, "penalty": 0.05, "rate": 0.003}
@@ -88,22 +82,6 @@ def test_networks_of_any_shape_are_stored_and_restored():
         np.testing.assert_array_equal(network.rho, net.rho)
     again = restored(arrays_of(originals[0]), 2.3)
     np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))
-
-
-@pytest.mark.parametrize(
-    ("section", "few"),
-    [
-        ("trained", {"layers": 7}),
-        ("paper_settings", {"layers": 7}),
-        ("criticality", {"layers": 4}),
-        ("discretized", {"layers": [3, 4]}),
-    ],
-)
-def test_too_few_layers_for_the_leak_are_refused_by_the_configuration(tmp_path, section, few):
-    """A step rho Lt of 1 or more turns the sign of a layer's input."""
-    (tmp_path / "few.yaml").write_text(json.dumps({"leaky_resnets": {section: few}}))
-    with pytest.raises(ConfigError, match=rf"leaky_resnets\.{section}\..*layers"):
-        config.load([ROOT / "config.yaml", tmp_path / "few.yaml"])
 
 
 def test_from_scratch_every_depth_is_a_chain_of_its_own():

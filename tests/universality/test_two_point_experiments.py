@@ -5,19 +5,11 @@ import inspect
 import numpy as np
 import pytest
 import xarray as xr
-from pydantic import ValidationError
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
 from repdyn.universality.experiments import fits, two_points
-from repdyn.universality.settings.two_points import (
-    AdamRuns,
-    DefaultNetwork,
-    Fits,
-    Networks,
-    NetworkSettings,
-    PrintedData,
-)
+from repdyn.universality.settings.two_points import DefaultNetwork, Fits, Networks, NetworkSettings, PrintedData
 from repdyn.universality.theory.alternatives import ALTERNATIVES
 
 ROW = {
@@ -75,10 +67,3 @@ def test_printed_data_are_fitted_even_on_a_plateau():
     assert float(data["dy2"][0]) == pytest.approx(1.0)
     assert not estimates["converged"].any()
     assert (estimates["fit_loss"] < 1.0).all()
-
-
-@pytest.mark.parametrize(("kind", "more"), [(DefaultNetwork, {"units": 30}), (AdamRuns, {"rates": (0.01,)})])
-def test_trainings_of_two_records_are_refused_since_nothing_could_be_fitted(kind, more):
-    kind(**RUN | {"epochs": 30, "every": 10} | more)
-    with pytest.raises(ValidationError, match=r"20.*10"):
-        kind(**RUN | {"epochs": 20, "every": 10} | more)
