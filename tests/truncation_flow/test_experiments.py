@@ -27,12 +27,6 @@ def test_a_dimension_does_not_see_the_others():
     np.testing.assert_array_equal(alone["cost"][0], among["cost"].sel(dimension=3))
 
 
-def test_corrected_flow_never_raises_the_cost_of_a_random_cluster():
-    data = random_clusters(RandomClusters(dimensions=(2, 3), points=(20, 20), draws=200), STREAM)
-    assert float(data["corrected_rate"].max()) <= 0
-    assert float((data["printed_rate"] > 0).mean()) > 0.05
-
-
 def test_integrators_are_compared_by_the_right_sides_that_they_evaluate():
     """A step of the occupation scheme: a predicted end, then a midpoint and an end in each of three corrections."""
     settings = Integrators(
