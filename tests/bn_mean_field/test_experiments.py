@@ -5,6 +5,8 @@ import inspect
 import numpy as np
 import pytest
 import xarray as xr
+from tests.bn_mean_field.test_recomputed_descents import FIRST, RATES
+from tests.bn_mean_field.test_recomputed_flows import PROPAGATION
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -27,37 +29,8 @@ NOTHING_KEPT = Checkpoint(None, "")
 ANISOTROPY = sizes.Anisotropy(
     directions=12, step=0.002, steps=[0.002, 0.004], record=[0, 10, 20], look=10, early=20, stride=5, seeds=2
 )
-PROPAGATION = sizes.Propagation(
-    widths=[4, 8, 16],
-    random_widths=[4, 8, 16],
-    seeds=2,
-    reference=64,
-    random_reference=64,
-    times=[0.0, 0.5],
-    tolerance=1e-6,
-)
 MAGNITUDES = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
-FIRST_STEP = sizes.FirstStep(
-    directions=8,
-    radii=[0.01, 0.1, 1.0, 10.0],
-    steps=[0.1],
-    iterations=4,
-    seeds=3,
-    stability_radii=[1.0, 10.0],
-    stability_steps=[0.1],
-    stability_iterations=30,
-)
 SCAN = sizes.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
-RATES = sizes.LearningRates(
-    directions=8,
-    smallest_step=0.01,
-    largest_step=10.0,
-    steps_per_decade=2,
-    iterations=60,
-    learned=0.01,
-    spread=10.0,
-    seeds=3,
-)
 FEATURES = sizes.FeatureLearning(
     dimension=6,
     width=8,
@@ -110,18 +83,18 @@ def test_a_radius_that_is_not_reached_has_no_exit_time():
 
 def test_constant_lengths_recomputed():
     """The first start of the smallest settings, neuron by neuron, brought back to its length after each iteration."""
-    data = first_step(FIRST_STEP, STREAM)
-    a, b = problems.paired_start(FIRST_STEP.directions)
-    model, r, h = Population(problems.linear(0), problems.ANISOTROPIC), 0.1, 0.1
+    data = first_step(FIRST, STREAM)
+    a, b = problems.paired_start(FIRST.directions)
+    model, r, h = Population(problems.linear(0), problems.ANISOTROPIC), 0.1, 0.05
     b, losses, farthest = r * b, [], []
-    for _ in range(FIRST_STEP.iterations):
+    for _ in range(FIRST.iterations):
         da, db, loss = model.velocity(a, b)
         moved = b + h * db
         cosine = np.sum(moved * b, axis=1) / (np.linalg.norm(moved, axis=1) * r)
         a, b = a + h * da, r * moved / np.linalg.norm(moved, axis=1)[:, None]
         losses.append(float(loss))
         farthest.append(np.degrees(np.arccos(cosine)).max())
-    cell = data.sel(radius=0.1, step=0.1).isel(start=0)
+    cell = data.sel(radius=0.1, step=0.05).isel(start=0)
     np.testing.assert_allclose(cell["turn_quantile_kept"].sel(quantile=1.0), farthest, rtol=1e-6)
     np.testing.assert_allclose(cell["loss_growth_kept"][:-1], np.divide(losses[1:], losses[:-1]), rtol=1e-9)
 
@@ -129,7 +102,7 @@ def test_constant_lengths_recomputed():
 TRIALS = {  # experiment, its settings, its dimension of trials, places of the first two independent trials
     "target_scan": (target_scan, SCAN, "seed", (0, 1)),
     "magnitudes": (magnitudes, MAGNITUDES, "start", (1, 2)),
-    "first_step": (first_step, FIRST_STEP, "start", (1, 2)),
+    "first_step": (first_step, FIRST, "start", (1, 2)),
     "speed_ratio": (speed_ratio, ANISOTROPY, "start", (1, 2)),
     "learning_rates": (learning_rates, RATES, "start", (1, 2)),
     "feature_learning": (feature_learning, FEATURES, "start", (0, 1)),
@@ -141,8 +114,7 @@ TRIALS = {  # experiment, its settings, its dimension of trials, places of the f
 def test_trials_differ_and_do_not_depend_on_their_number(name):
     experiment, settings, dim, places = TRIALS[name]
     kept = {"checkpoint": NOTHING_KEPT} if "checkpoint" in inspect.signature(experiment).parameters else {}
-    many = experiment(settings, STREAM, **kept)
-    few = experiment(settings.model_copy(update={"seeds": 2}), STREAM, **kept)
+    few, many = (experiment(settings.model_copy(update={"seeds": seeds}), STREAM, **kept) for seeds in (2, 3))
     drawn = [variable for variable in many.data_vars if dim in many[variable].dims]
     first, second = (many[drawn].isel({dim: place}, drop=True) for place in places)
     assert not first.equals(second)

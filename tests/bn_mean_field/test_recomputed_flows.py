@@ -299,23 +299,20 @@ def test_finite_batches_by_autograd():
     close(data.bias, np.tensordot(errors, direction / np.linalg.norm(direction), 2) / scale, rtol=1e-6, atol=1e-9)
 
 
+PROPAGATION = sizes.Propagation(
+    **{"widths": [4, 5, 6], "reference": 24, "random_widths": [4, 5, 6], "random_reference": 25},
+    **{"seeds": 2, "times": [0.0, 0.5], "tolerance": 1e-8},
+)
+
+
 @cache
 def systems():
-    settings = sizes.Propagation(
-        widths=[4, 5, 6],
-        random_widths=[4, 5, 6],
-        seeds=2,
-        reference=24,
-        random_reference=25,
-        times=[0.0, 0.5],
-        tolerance=1e-8,
-    )
-    flows = propagation(settings, STREAM, NOTHING_KEPT)
-    return settings, flows, propagation_distances(settings, flows, NOTHING_KEPT)
+    flows = propagation(PROPAGATION, STREAM, NOTHING_KEPT)
+    return flows, propagation_distances(PROPAGATION, flows, NOTHING_KEPT)
 
 
 def test_particle_systems_of_growing_width():
-    _, flows, _ = systems()
+    flows, _ = systems()
     angle = np.radians([30, 150])
     w = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     w = 2 * w / np.sqrt((w @ plain.COV * w).sum(axis=1))[:, None]
@@ -338,7 +335,7 @@ def test_particle_systems_of_growing_width():
 
 def test_distances_to_the_reference_of_the_own_kind_and_target():
     """Transport between systems of unequal size as a linear program, particle by particle."""
-    _, flows, data = systems()
+    flows, data = systems()
     runs = list(zip(flows.start.values, flows.width.values, flows.target.values, strict=True))
     for run, (start, width, target) in enumerate(runs):
         kind, size = ("i.i.d. reference", 25) if start.startswith("i.i.d.") else ("low discrepancy", 24)
@@ -360,12 +357,12 @@ def test_distances_to_the_reference_of_the_own_kind_and_target():
 
 def test_kept_distances_are_those_to_their_own_reference(tmp_path):
     """Of another reference, as after its width was raised, all distances are found anew."""
-    settings, flows, _ = systems()
+    flows, _ = systems()
     checkpoint = Checkpoint(tmp_path, "distances")
-    before = propagation_distances(settings, flows, checkpoint)
+    before = propagation_distances(PROPAGATION, flows, checkpoint)
     references = np.flatnonzero(np.isin(flows.width.values, (24, 25)))
     moved = flows.assign(a=flows.a + 0.5 * np.isin(flows.particle_run, references))
-    after = propagation_distances(settings, moved, checkpoint)
+    after = propagation_distances(PROPAGATION, moved, checkpoint)
     assert np.all(before.distance.values[:, 0].nonzero()[0] == after.distance.values[:, 0].nonzero()[0])
-    close(after.distance, propagation_distances(settings, moved, NOTHING_KEPT).distance)
+    close(after.distance, propagation_distances(PROPAGATION, moved, NOTHING_KEPT).distance)
     assert not np.allclose(after.distance, before.distance)
