@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_mean_field.test_recomputed_descents import FIRST, RATES
+from tests.bn_mean_field.test_recomputed_descents import FEATURES, FIRST, RATES
 from tests.bn_mean_field.test_recomputed_flows import PROPAGATION
 
 from repdyn.base.checkpoints import Checkpoint
@@ -31,17 +31,6 @@ ANISOTROPY = sizes.Anisotropy(
 )
 MAGNITUDES = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.002, iterations=10, stride=5, seeds=3)
 SCAN = sizes.TargetScan(angles=[0.0, 45.0, 90.0], directions=12, step=0.01, look=30, seeds=3)
-FEATURES = sizes.FeatureLearning(
-    dimension=6,
-    width=8,
-    smallest_step=0.1,
-    largest_step=10.0,
-    steps_per_decade=2,
-    iterations=40,
-    spread=10.0,
-    seeds=3,
-    step_of_a=0.6,
-)
 CONCENTRATION = sizes.Concentration(angles=[0.0, 90.0], directions=6, step=0.01, record=[0, 10, 20], seeds=3)
 WELL_POSED = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
 EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from tests.bn_mean_field.test_claims import rates
-from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
+from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, MAGNITUDES, SCAN, STREAM
+from tests.bn_mean_field.test_recomputed_descents import FEATURES
 from tests.titled import assert_shown, dataset_of
 
 from repdyn.base.checkpoints import Checkpoint
