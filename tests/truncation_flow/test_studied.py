@@ -17,7 +17,6 @@ from repdyn.truncation_flow.experiments.cluster_flow import printed_and_correcte
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.collapsed_clusters import collapsed_clusters
 from repdyn.truncation_flow.experiments.examples import counterexamples
-from repdyn.truncation_flow.experiments.own_clusters import general_margin, triangle
 from repdyn.truncation_flow.experiments.propagators import propagators
 from repdyn.truncation_flow.experiments.proposition import proposition
 from repdyn.truncation_flow.experiments.trained_output import output_layer, reduced_network
@@ -129,7 +128,3 @@ def test_proposition_of_false_data_is_not_certified(study):
     assert data["hypotheses_hold_beyond"].values.tolist() == [0, 0]
     assert np.isinf(data["arrival_beyond"]).all()
     assert float(data["arrival"].max()) < 1
-
-
-def test_weights_that_are_not_aligned_separate_obtuse_triangles():
-    assert min(general_margin(triangle(degrees)) for degrees in (60, 100, 150)) > 0.01
