@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from tests.bn_mean_field.test_claims import rates
-from tests.bn_mean_field.test_experiments import ANISOTROPY, CONCENTRATION, MAGNITUDES, SCAN, STREAM
-from tests.bn_mean_field.test_recomputed_descents import FEATURES
+from tests.bn_mean_field.test_recomputed_descents import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
 from tests.titled import assert_shown, dataset_of
 
 from repdyn.base.checkpoints import Checkpoint
@@ -29,9 +28,9 @@ def of_anisotropy():
     figure, curves = fig1_anisotropy(anisotropy(ANISOTROPY)), []
     for model in ("BN", "vanilla"):
         cell = data.sel(model=model)
-        order = np.argsort(cell["angle"].sel(iteration=10).values)
-        degrees = np.degrees(cell["angle"].sel(iteration=10).values[order])
-        (panel,) = (p for p, a in enumerate(figure.axes) if a.get_title("left").endswith(f"{model}, iteration 10"))
+        order = np.argsort(cell["angle"].sel(iteration=5).values)
+        degrees = np.degrees(cell["angle"].sel(iteration=5).values[order])
+        (panel,) = (p for p, a in enumerate(figure.axes) if a.get_title("left").endswith(f"{model}, iteration 5"))
         curves.append((panel, degrees, cell["speed"].values[order]))
     last = data.sel(model="vanilla").isel(iteration=-1)
     for sign, side in ((1, 1.0), (-1, 1.12)):
@@ -100,7 +99,7 @@ def of_learning():
 
 def of_targets():
     data = target_scan(SCAN, STREAM)
-    medians = 10 ** data[["outer_contrast", "contrast"]].median("seed")
+    medians = (10 ** data[["outer_contrast", "contrast"]]).median("seed")
     curves = [(0, data["angle"], medians[name]) for name in medians]
     for panel, target in ((1, 0.0), (2, 90.0)):
         cell = data.sel(angle=target)

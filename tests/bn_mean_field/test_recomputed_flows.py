@@ -20,6 +20,8 @@ from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
 from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
 from repdyn.bn_mean_field.experiments.well_posedness import well_posedness
+from repdyn.bn_mean_field.methods import starts_and_targets as problems
+from repdyn.bn_mean_field.theory.velocity import Population
 
 STREAM = Stream(7, ("bn_mean_field", "recomputed"))
 NOTHING_KEPT = Checkpoint(None, "")
@@ -126,10 +128,12 @@ def test_flows_of_equal_function():
             close(cell.drift_vanilla, np.abs(lengths / lengths[0] - 1).max(axis=1), rtol=1e-4, atol=1e-6)
 
 
+EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
+
+
 def test_exit_times_on_an_ellipse():
     """A = mean |y|, B as the product of the largest input and the longest bbar; here slope 3."""
-    settings = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
-    data, times = exit_times(settings), np.linspace(0, 0.5, 101)
+    data, times = exit_times(EXITS), np.linspace(0, 0.5, 101)
     a, b = hammersley(10)
     path = flow(0.5 * a, b, plain.linear(0, 3.0), times)
     reach = np.abs(path[0]).max(axis=1)
@@ -418,3 +422,47 @@ def test_neighbors_of_erf_neurons(gap, place):
     (a0, turn0), (a1, turn1) = end(a, turn), end(a + gap, turn + gap)
     across = np.angle(np.exp(1j * (turn1 - turn0)))
     assert float(data.cloud_distance[place]) == pytest.approx(np.hypot(a1 - a0, across).mean(), rel=1e-3)
+
+
+def test_adding_a_draw_changes_no_old_number():
+    more = PROPAGATION.model_copy(update={"seeds": 3})
+    old, new = systems()[0], propagation(more, STREAM, NOTHING_KEPT)
+    for seed in range(2):
+        losses = []
+        for dataset in (old, new):
+            drawn = (dataset["start"] == "i.i.d.") & (dataset["seed"] == seed)
+            losses.append(dataset["loss"].isel(run=np.flatnonzero(drawn)).values)
+        np.testing.assert_array_equal(*losses)
+
+
+@pytest.mark.parametrize("count", [16, 100, 128])
+def test_hammersley_points_fill_the_cylinder(count):
+    """Share of points in boxes [-1, s] x [0, t] against the area: star discrepancy below 2 log2(m) / m."""
+    a, b = problems.low_discrepancy_start(count)
+    turn = np.mod(np.arctan2(b[:, 1], b[:, 0]) / (2 * np.pi), 1)
+    assert np.abs(a).max() <= 1
+    for s in np.linspace(0.05, 0.95, 7):
+        for t in np.linspace(0.05, 0.95, 7):
+            share = np.mean(((a + 1) / 2 < s) & (turn < t))
+            assert abs(share - s * t) < 2 * np.log2(count) / count
+
+
+def test_paired_start_is_the_zero_function():
+    a, b = problems.paired_start(10)
+    loss = Population(problems.linear(0), problems.ANISOTROPIC).velocity(a, b)[2]
+    np.testing.assert_allclose(loss, 2.5, rtol=1e-14)  # E x_1^2 / 2
+
+
+def test_a_radius_that_is_not_reached_has_no_exit_time():
+    times = exit_times(EXITS.model_copy(update={"radii": (0.75, 50.0)}))["exit_time"].values
+    np.testing.assert_array_equal(np.isnan(times), [False, True])
+
+
+def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
+    """Theorem 4 without a Lipschitz derivative: two solutions from one start."""
+    settings = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
+    ends = well_posedness(settings, STREAM)["gap_at_end"]
+    relu, erf = (ends.sel(activation=name).values for name in ("relu", "erf"))
+    assert relu[0] > 0.05
+    assert relu[0] == pytest.approx(relu[1], rel=0.1)
+    np.testing.assert_allclose(erf[1] / erf[0], 100, rtol=0.05)
