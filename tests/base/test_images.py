@@ -23,11 +23,8 @@ IMAGES, LABELS = SPLITS["test"]
 
 def idx(array):
     """An IDX file of unsigned bytes: type 0x08, number of dimensions, sizes, items."""
-    return (
-        bytes([0, 0, 8, array.ndim])
-        + b"".join(size.to_bytes(4, "big") for size in array.shape)
-        + array.astype(np.uint8).tobytes()
-    )
+    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
 
 
 def sha256(content):
