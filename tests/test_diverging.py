@@ -29,55 +29,18 @@ STEPS = {
 }
 """Settings that are rates; `steps` are numbers of steps in other studies."""
 TRAINED = {
-    "universality": [
-        "default_network",
-        "default_ensemble",
-        "printed_data",
-        "architectures",
-        "adam_runs",
-        "final_distances",
-        "xor",
-        "xor_gains",
-        "image_training",
-        "blobs",
-    ],
-    "across_papers": ["two_points", "digits", "odd_batch"],
-    "leaky_resnets": [
-        "descents",
-        "trained",
-        "discretized",
-        "refinement",
-        "convergence",
-        "staged",
-        "paper_settings",
-        "restarts",
-        "overregularized",
-        "output_growth",
-    ],
-    "bn_decomposed": ["training", "point_neurons"],
-    "diagnostics": ["convolutional_network"],
-    "bn_mean_field": [
-        "anisotropy",
-        "speed_ratio",
-        "target_scan",
-        "learning_rates",
-        "feature_learning",
-        "concentration",
-        "magnitudes",
-        "first_step",
-    ],
-    "truncation_flow": [
-        "proposition",
-        "printed_and_corrected",
-        "integrators",
-        "neural_collapse",
-        "truncation_in_the_plane",
-        "collapsed_clusters",
-        "propagators",
-        "reduced_network",
-        "general_flow",
-    ],
-}
+    "universality": "default_network default_ensemble printed_data architectures adam_runs final_distances xor "
+    "xor_gains image_training blobs",
+    "across_papers": "two_points digits odd_batch",
+    "leaky_resnets": "descents trained discretized refinement convergence staged paper_settings restarts "
+    "overregularized output_growth",
+    "bn_decomposed": "training point_neurons",
+    "diagnostics": "convolutional_network",
+    "bn_mean_field": "anisotropy speed_ratio target_scan learning_rates feature_learning concentration magnitudes "
+    "first_step",
+    "truncation_flow": "proposition printed_and_corrected integrators neural_collapse truncation_in_the_plane "
+    "collapsed_clusters propagators reduced_network general_flow",
+}  # fmt: skip
 """Experiments that train or descend."""
 LARGEST = {
     "universality": 10.0,
@@ -95,19 +58,8 @@ LARGEST = {
 DESCENT = {False: {"rate": 1.0, "descent_steps": 50, "descent_rate": 1.0}, True: {"rate": 1.0, "descent_steps": 50}}
 """The largest rates, and plain descent after Adam's, of an experiment that has one rate for it or several."""
 WITHOUT_DESCENT = ["descents", "output_growth"]
-CHANGES = [
-    ("universality", "rates"),
-    ("universality", "gain"),
-    ("across_papers", "rates"),
-    ("across_papers", "gain"),
-    ("leaky_resnets", "rates"),
-    ("leaky_resnets", "descent"),
-    ("bn_decomposed", "rates"),
-    ("diagnostics", "rates"),
-    ("diagnostics", "gain"),
-    ("bn_mean_field", "rates"),
-    ("truncation_flow", "rates"),
-]
+CHANGES = [(study, "rates") for study in TRAINED]
+CHANGES += [("universality", "gain"), ("across_papers", "gain"), ("leaky_resnets", "descent"), ("diagnostics", "gain")]
 
 
 def altered(settings, change, largest, names=RATES):
@@ -146,7 +98,7 @@ class Diverging:
     def __init__(self, study, change, folder):
         self.study, self.change, self.folder = study, change, folder
         self.members = members(study)
-        trained = [f for f, m in self.members.items() if self._name(f) in TRAINED[study]]
+        trained = [f for f, m in self.members.items() if self._name(f) in TRAINED[study].split()]
         self.changed = []
         for file, member in self.members.items():
             inputs = {str(path) for path in input_paths([member])}
@@ -165,7 +117,7 @@ class Diverging:
         member = copy.deepcopy(self.members[file])
         for other in input_paths([member]):
             self.file(str(other))
-        if self._name(file) in TRAINED[self.study]:
+        if self._name(file) in TRAINED[self.study].split():
             largest = LARGEST.get(self._name(file), LARGEST[self.study])
             names = STEPS.get(self.study, RATES)
             change = "rates" if self._name(file) in WITHOUT_DESCENT else self.change

@@ -4,7 +4,9 @@ import warnings
 from functools import cache
 
 import numpy as np
-from tests.drawn import read, synthetic_dataset
+from tests.drawn import given, makers, read, synthetic_dataset
+
+from repdyn.pipeline.run.execute.loading import load_function
 
 shapes = cache(read)
 
@@ -40,3 +42,18 @@ def is_shown(panel, x, y):
         len(points) == size and all(np.allclose(points[:, k], values, equal_nan=True) for k, values in wanted)
         for points in shown
     )
+
+
+def assert_shown(places):
+    """Each of the (panel, x, y) is shown in its panel, and there is one."""
+    shown = [is_shown(*place) for place in places]
+    assert shown
+    assert all(shown), [number for number, there in enumerate(shown) if not there]
+
+
+def assert_figure_shows(study, name, wanted):
+    """A figure of a study shows each (number of a panel, x, y) that `wanted` makes of its datasets."""
+    made = makers(study, "figures")[name]
+    datasets = given(study, made, shapes(study))
+    axes = axes_of(load_function(study, made.path), **datasets)
+    assert_shown((axes[panel], x, y) for panel, x, y in wanted(**datasets))

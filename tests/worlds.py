@@ -2,12 +2,19 @@
 
 from functools import cache
 
-from tests.drawn import makers
-from tests.noted import data_of
+import xarray as xr
+from tests.drawn import given, makers
+from tests.titled import shapes
 
 from repdyn.pipeline.run.execute.loading import load_function
 
 FEW = ("seed", "pair", "run", "draw", "trial", "neuron", "block", "wait_draw", "resample", "epoch", "frame")
+
+
+def data_of(study, id):
+    """Datasets of a claim with recorded shapes and synthetic numbers, which tests may change."""
+    made = given(study, makers(study, "claims")[id], shapes(study))
+    return {name: data.copy(deep=True) for name, data in made.items() if isinstance(data, xr.Dataset)}
 
 
 @cache

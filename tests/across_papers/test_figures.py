@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.titled import dataset_of, is_shown
+from tests.titled import assert_shown, dataset_of
 
 from repdyn.across_papers.figures import bottlenecks, odd_points, theory_fits
 
@@ -62,9 +62,7 @@ def odd():
 
 @pytest.mark.parametrize("figure", [fits, ranks, odd])
 def test_a_figure_shows_the_values_of_its_datasets(figure):
-    shown = [is_shown(*place) for place in figure()]
-    assert shown
-    assert all(shown), [number for number, there in enumerate(shown) if not there]
+    assert_shown(figure())
 
 
 def fixed_ratio(n):

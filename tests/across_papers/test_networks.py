@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from repdyn.across_papers.experiments import training
 from repdyn.across_papers.methods import networks
 from repdyn.base.streams import Stream
 
@@ -144,3 +145,33 @@ def test_points_on_a_line_are_interpolated_by_one_layer():
     slopes = np.diff(np.diff(Y, axis=0) / np.diff(line)[:, None], axis=0, prepend=np.zeros((1, 5)))
     np.testing.assert_allclose(Y[0] + hidden @ slopes, Y, rtol=1e-9)
     assert np.linalg.matrix_rank(Y - Y.mean(axis=0)) == 5
+
+
+def test_coordinates_in_the_span_change_no_training(monkeypatch):
+    monkeypatch.setattr(training, "PIXELS", 9)
+    rng = np.random.default_rng(0)
+    X, Y = torch.from_numpy(rng.normal(size=(4, 9))), torch.from_numpy(rng.normal(size=(4, 2)))
+    for kind in ("plain", "leaky"):
+        whole = networks.build(kind, 9, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
+        inside, Z = training._in_span(whole, X)
+        assert Z.shape == (4, 4)
+        options = {"rate": 0.1, "decay": 0.01, "steps": 20}
+        runs = [[loss for _, loss in networks.descend(*pair, Y, **options)] for pair in ((whole, X), (inside, Z))]
+        np.testing.assert_allclose(*runs, rtol=1e-10)
+
+
+def test_finer_images_are_learned_at_the_same_rate():
+    """Every pixel doubled in both directions: the outputs, the losses and so the rates stay."""
+    rng = np.random.default_rng(0)
+    images, Y = rng.normal(size=(4, 8, 8)), torch.from_numpy(rng.normal(size=(4, 2)))
+    runs = []
+    for times in (1, 2):
+        X = torch.from_numpy(images.repeat(times, axis=1).repeat(times, axis=2).reshape(4, -1))
+        network = networks.build("residual", 64, 6, 4, 2, gain=0.8, leak=1.0, stream=Stream(1, ("t",)), seeds=2)
+        if times == 2:  # the same maps, shared out among the four pixels of each
+            number = np.arange(64).reshape(8, 8).repeat(2, axis=0).repeat(2, axis=1).ravel()
+            network.into.weight.data = network.into.weight.data[:, :, number] / 4
+        inside, Z = training._in_span(network, X)
+        np.testing.assert_allclose(inside(Z).detach(), network(X).detach(), rtol=1e-10)
+        runs.append([loss for _, loss in networks.descend(inside, Z, Y, rate=0.1, decay=0.0, steps=20)])
+    np.testing.assert_allclose(*runs, rtol=1e-10)

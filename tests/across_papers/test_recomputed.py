@@ -282,3 +282,22 @@ def test_shares_that_the_theory_leaves_unexplained():
                 if data == "two points":
                     for name in ("h", "y", "w"):
                         close(cell.theory.sel(curve=name), part[f"{name}_theory"].isel(pair=0), rtol=1e-6)
+
+
+def test_seeds_differ_and_do_not_depend_on_their_number():
+    few = two()
+    many = training.two_points(TWO.model_copy(update={"seeds": 3}), stream("two"), keep_nothing())
+    for name in ("representation_distance", "pair_loss", "final_loss"):
+        own = many[name].isel(seed=slice(0, 2))
+        close(own, few[name], rtol=1e-9)  # products of a batch round by its size
+        assert not np.allclose(own.isel(seed=0), own.isel(seed=1))
+
+
+def test_a_rate_that_diverges_is_named():
+    fast = SOME.model_copy(update={"rates": SOME.rates.model_copy(update={"residual": 10.0}), "steps": 300})
+    trained = training.digits(fast, images(), stream("digits"), keep_nothing())
+    assert "residual 10" in trained.attrs["diverged"]
+    gone = trained["final_loss"].isnull()
+    assert gone.sel(network="residual").all()
+    assert not gone.sel(network="plain").any()
+    assert trained["middle_values"].sel(network="residual", end="after training").isnull().all()

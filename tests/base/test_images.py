@@ -21,10 +21,10 @@ from repdyn.base.images import DOWNLOADS, SPLITS, download_mnist, load_images, l
 IMAGES, LABELS = SPLITS["test"]
 
 
-def idx(array, magic=None):
+def idx(array):
     """An IDX file of unsigned bytes: type 0x08, number of dimensions, sizes, items."""
-    head = bytes([0, 0, 8, array.ndim]) if magic is None else magic.to_bytes(4, "big")
-    return head + b"".join(size.to_bytes(4, "big") for size in array.shape) + array.astype(np.uint8).tobytes()
+    sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes()
 
 
 def sha256(content):

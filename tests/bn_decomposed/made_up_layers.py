@@ -238,8 +238,8 @@ def recentering(linear=1e-15, relu=0.3):
     return xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)
 
 
-def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=None):
-    """Last layer of all combinations; the odd point in RC + ReLU, all others alike but for one intruder's ratio."""
+def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8):
+    """Last layer of all combinations; the odd point in RC + ReLU, all others alike."""
     dims = ("recenter", "rescale", "relu", "seed", "layer")
     coords = {"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]}
     shape = (2, 3, 2, SEEDS, 2)
@@ -248,8 +248,6 @@ def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8, intruder=N
     odd = {"recenter": 1, "rescale": "none", "relu": 1}
     for name, value in (("second_to_first", ratio), ("odd_angle", odd_angle), ("intra_angle", intra_angle)):
         dataset[name].loc[odd] = value
-    if intruder:
-        dataset["second_to_first"].loc[dict(zip(coords, intruder, strict=True))] = 0.3
     scatter = xr.DataArray(0.01 * NOISE, dims="seed")
     return (dataset * (1 + scatter).clip(max=1 / others)).assign_coords(point_count=16)
 

@@ -363,3 +363,82 @@ def test_waits_of_symmetric_batches():
         assert data.wait_in_the_limit.sel(start=start, batch=7).values.tolist() == wanted
     circle = symmetric_batch._batch("circle", 5, 10.0)
     close(circle.T @ circle, np.cos(2 * np.pi * (np.arange(5)[:, None] - np.arange(5)) / 5), atol=1e-12)
+
+
+SMALL = {
+    "ablation": (
+        sizes.Ablation(batch=16, width=128, depth=60, seeds=3, record=(0, 1, 60)),
+        *(random_networks.ablation, images(), STREAM, NOTHING_KEPT),
+    ),
+    "recentering_depth": (
+        sizes.RecenteringDepth(batch=5, width=16, depth=6, seeds=2),
+        *(random_networks.recentering_depth, images(), STREAM),
+    ),
+    "orthogonality_gap": (
+        sizes.OrthogonalityGap(batch=4, input_dim=6, widths=(16, 64), depth=40, seeds=3),
+        *(random_networks.orthogonality_gap, STREAM),
+    ),
+    "layer_angles": (
+        sizes.LayerAngles(batches=(4, 9), width=64, depth=6, seeds=3),
+        *(random_networks.layer_angles, images(), STREAM, NOTHING_KEPT),
+    ),
+}
+
+
+@cache
+def small(name, **changes):
+    settings, function, *arguments = SMALL[name]
+    return function(settings.model_copy(update=changes), *arguments)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_further_seed_leaves_the_numbers_of_the_others(name):
+    few, more = small(name), small(name, seeds=SMALL[name][0].seeds + 1)
+    xr.testing.assert_identical(more.isel(seed=slice(few.sizes["seed"])), few)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "choice"),
+    [
+        ("ablation", {"record": (0, 1, 7, 60)}, {"layer": [0, 1, 60]}),
+        ("recentering_depth", {"depth": 8}, {"layer": [1, 2, 3, 4, 5, 6]}),
+        ("orthogonality_gap", {"widths": (8, 16, 64)}, {"width": [16, 64]}),
+        ("orthogonality_gap", {"depth": 45}, {"layer": range(41)}),
+        ("layer_angles", {"batches": (3, 4, 9)}, {"batch": [4, 9]}),
+    ],
+)
+def test_more_layers_widths_or_batches_leave_the_numbers_of_the_others(name, changes, choice):
+    few, more = small(name), small(name, **changes)
+    if name == "layer_angles":
+        few, more = few.drop_dims("pair"), more.drop_dims("pair")
+    xr.testing.assert_equal(more.sel(choice), few)
+
+
+def test_with_recentering_both_rescalings_are_one():
+    """The deviation from a mean of zero is the root mean square, so with shared weights nothing may differ.
+
+    Differences are rounding errors carried through 60 layers; unpaired weights would differ by degrees.
+    """
+    recentered = small("ablation")["angle"].sel(recenter=1)
+    np.testing.assert_allclose(recentered.sel(rescale="std"), recentered.sel(rescale="rms"), atol=1e-6)
+    assert float(abs(recentered.sel(seed=0) - recentered.sel(seed=1)).max()) > 1
+
+
+def test_recentering_and_relu_alone_make_an_odd_point():
+    last = small("ablation").isel(layer=-1).median("seed")
+    odd = last.sel(recenter=1, rescale="none", relu=1)
+    assert float(odd["second_to_first"]) < 0.25
+    assert abs(float(odd["odd_angle"]) - 90) < 5
+    assert float(odd["intra_angle"]) < 60
+    ratio = last["second_to_first"].copy(deep=True)
+    ratio.loc[{"recenter": 1, "rescale": "none", "relu": 1}] = 1
+    assert float(ratio.min()) > 0.5
+
+
+def test_a_batch_is_distinct_images_as_columns():
+    X = random_networks.image_batch(images(), 12, Stream(1))
+    flat = images()["image"].values.reshape(40, 12)
+    chosen = [int(np.flatnonzero((flat == column).all(axis=1))[0]) for column in X.T]
+    assert X.shape == (12, 12)
+    assert len(set(chosen)) == 12
+    assert chosen == sorted(chosen)

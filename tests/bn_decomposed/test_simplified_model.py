@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from tests.bn_decomposed.deciding import decided
 
 from repdyn.base.checkpoints import Checkpoint
@@ -85,15 +84,6 @@ def test_depth_of_stability_is_within_its_bound_and_the_bound_grows_with_the_gap
     assert np.abs(np.diff([stable_depth_bound(x) for x in gaps]) - layers).max() <= 1
     with pytest.raises(ValueError, match="increasing order"):
         stable_depth_bound([0, 2, 1, 3])
-
-
-def test_settings_that_do_not_fit_are_refused():
-    with pytest.raises(ValidationError, match="64-bit"):
-        ClusterRows(points=(3, 10), layers=13, batches=2)
-    with pytest.raises(ValidationError, match="one for each"):
-        TreeLimits(points=(4, 5), batches=(4,), deep_batches=2, decay=40)
-    with pytest.raises(ValidationError, match="apart"):
-        InteriorAngles(points=20, layers=400, every=4)
 
 
 def test_the_first_gap_bounds_the_mean_along_a_mixed_sequence():

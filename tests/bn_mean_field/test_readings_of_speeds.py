@@ -2,20 +2,16 @@
 
 import numpy as np
 import pytest
-from tests.drawn import load_function, makers
-from tests.noted import data_of
+from tests.worlds import claim_of, data_of
 
 from repdyn.bn_mean_field.claims import section4_2_learning
 
 STUDY = "bn_mean_field"
 
 
-def claim(id):
-    return load_function(STUDY, makers(STUDY, "claims")[id].path)
-
-
 def decided(id, data):
-    return claim(id)(*(data[name] for name in claim(id).data))
+    claim = claim_of(STUDY, id)
+    return claim(*(data[name] for name in claim.data))
 
 
 def reading(verdict, part, *words):

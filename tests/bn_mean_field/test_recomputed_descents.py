@@ -1,9 +1,11 @@
 """Descents recomputed by a separate loop: Figures 1 to 3, speed ratios, target scans, learning rates, features."""
 
+import inspect
 from functools import cache
 
 import numpy as np
 import pytest
+import xarray as xr
 from tests.bn_mean_field import plain
 
 from repdyn.base.checkpoints import Checkpoint
@@ -12,7 +14,7 @@ from repdyn.bn_mean_field import settings as sizes
 from repdyn.bn_mean_field.experiments.anisotropy import anisotropy
 from repdyn.bn_mean_field.experiments.concentration import concentration
 from repdyn.bn_mean_field.experiments.feature_learning import feature_learning
-from repdyn.bn_mean_field.experiments.first_step import first_step
+from repdyn.bn_mean_field.experiments.first_step import _statistics, first_step
 from repdyn.bn_mean_field.experiments.learning_rates import learning_rates
 from repdyn.bn_mean_field.experiments.magnitudes import magnitudes
 from repdyn.bn_mean_field.experiments.speed_ratio import speed_ratio
@@ -23,6 +25,9 @@ NOTHING_KEPT = Checkpoint(None, "")
 ANISOTROPY = sizes.Anisotropy(
     directions=8, step=0.02, steps=[0.02, 0.05], record=[0, 5, 9], look=5, early=15, stride=5, seeds=2
 )
+MAGNITUDES = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.02, iterations=6, stride=3, seeds=2)
+SCAN = sizes.TargetScan(angles=[0.0, 60.0, 90.0], directions=12, step=0.05, look=6, seeds=2)
+CONCENTRATION = sizes.Concentration(angles=[0.0, 30.0, 90.0], directions=6, step=0.1, record=[0, 4, 9], seeds=2)
 MODELS = {"BN": True, "vanilla": False}
 close = np.testing.assert_allclose
 
@@ -55,8 +60,7 @@ def test_figure_1(model, target, degrees):
 @pytest.mark.parametrize(("start", "radius", "iteration"), [(0, 10.0, 6), (2, 1.0, 3), (1, 1.0, 6)])
 def test_figure_2(start, radius, iteration):
     """Small and large neurons at equal directions, with equal signs, are one network."""
-    settings = sizes.Magnitudes(directions=4, radii=[1.0, 10.0], step=0.02, iterations=6, stride=3, seeds=2)
-    data = magnitudes(settings, STREAM)
+    data = magnitudes(MAGNITUDES, STREAM)
     signs, unit = plain.paired(4) if start == 0 else plain.signed(4, STREAM.generator(start - 1))
     a, b = np.tile(signs, 2), np.concatenate([unit, 10 * unit])
     a, b, loss = plain.descent(a, b, plain.linear(0), 0.02, 6)
@@ -173,8 +177,7 @@ def ratios():
 
 @pytest.mark.parametrize(("degrees", "seed"), [(0.0, 1), (60.0, 0), (90.0, 0)])
 def test_speeds_over_the_direction_of_the_target(degrees, seed):
-    settings = sizes.TargetScan(angles=[0.0, 60.0, 90.0], directions=12, step=0.05, look=6, seeds=2)
-    data = target_scan(settings, STREAM).sel(angle=degrees, seed=seed)
+    data = target_scan(SCAN, STREAM).sel(angle=degrees, seed=seed)
     target = plain.linear(degrees)
     a, b, _ = plain.descent(*plain.signed(12, STREAM.generator(seed)), target, 0.05, 6)
     a, b = a[-1], b[-1]
@@ -248,8 +251,7 @@ def test_iterations_to_learn(network, start):
 
 def test_neurons_at_equal_speeds_turn_as_they_should():
     """Equal speeds: 1/|b|_Sigma of eq. (21) is replaced by 1/(s |b|), s^2 the mean variance."""
-    settings = sizes.Concentration(angles=[0.0, 30.0, 90.0], directions=6, step=0.1, record=[0, 4, 9], seeds=2)
-    data = concentration(settings, STREAM, NOTHING_KEPT)
+    data = concentration(CONCENTRATION, STREAM, NOTHING_KEPT)
     for network, degrees, seed in (("BN, equal speeds", 30.0, 1), ("BN", 0.0, 0), ("BN, equal speeds", 0.0, 0)):
         (a, b), path = plain.signed(6, STREAM.generator(seed)), []
         for _ in range(10):
@@ -356,3 +358,54 @@ def test_least_loss_with_frozen_directions():
         assert float(features().frozen.sel(task=task, start=start)) == pytest.approx(
             least / (1.25 * np.sum(np.square(c)))
         )
+
+
+def test_constant_lengths_recomputed():
+    """The first start, neuron by neuron, brought back to its length after each iteration."""
+    r, h, losses, farthest = 0.1, 0.05, [], []
+    a, b = plain.paired(8)
+    b = r * b
+    for _ in range(FIRST.iterations):
+        da, db, loss = plain.velocity(a, b, plain.linear(0))
+        moved = b + h * db
+        cosine = np.sum(moved * b, axis=1) / (np.linalg.norm(moved, axis=1) * r)
+        a, b = a + h * da, r * moved / np.linalg.norm(moved, axis=1)[:, None]
+        losses.append(float(loss))
+        farthest.append(np.degrees(np.arccos(cosine)).max())
+    cell = figure_3().sel(radius=0.1, step=0.05).isel(start=0)
+    close(cell["turn_quantile_kept"].sel(quantile=1.0), farthest, rtol=1e-6)
+    close(cell["loss_growth_kept"][:-1], np.divide(losses[1:], losses[:-1]), rtol=1e-9)
+
+
+TRIALS = {  # experiment, its settings, its dimension of trials, places of the first two independent trials
+    "target_scan": (target_scan, SCAN, "seed", (0, 1)),
+    "magnitudes": (magnitudes, MAGNITUDES, "start", (1, 2)),
+    "first_step": (first_step, FIRST, "start", (1, 2)),
+    "speed_ratio": (speed_ratio, ANISOTROPY, "start", (1, 2)),
+    "learning_rates": (learning_rates, RATES, "start", (1, 2)),
+    "feature_learning": (feature_learning, FEATURES, "start", (0, 1)),
+    "concentration": (concentration, CONCENTRATION, "start", (0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_trials_differ_and_do_not_depend_on_their_number(name):
+    experiment, settings, dim, places = TRIALS[name]
+    kept = {"checkpoint": NOTHING_KEPT} if "checkpoint" in inspect.signature(experiment).parameters else {}
+    few, many = (experiment(settings.model_copy(update={"seeds": seeds}), STREAM, **kept) for seeds in (2, 3))
+    drawn = [variable for variable in many.data_vars if dim in many[variable].dims]
+    first, second = (many[drawn].isel({dim: place}, drop=True) for place in places)
+    assert not first.equals(second)
+    for place in places:
+        xr.testing.assert_identical(many[drawn].isel({dim: place}), few[drawn].isel({dim: place}))
+
+
+def test_a_run_that_diverged_has_no_turns_and_no_share_of_large_ones():
+    """Four neurons in two runs, of which the second is lost in its last iteration: missing, not 0."""
+    turns = np.array([[[5.0, 9.0, 11.0, 90.0], [0.0, 1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0, 12.0], [np.nan] * 4]])
+    found = _statistics(turns, ("later", "run"))
+    np.testing.assert_array_equal(found["large_turns"], [[0.5, 0.0], [0.25, np.nan]])
+    quantiles = found["turn_quantile"].values
+    assert np.isnan(quantiles[:, 1, 1]).all()
+    close(quantiles[[2, -1], 0], [[10.0, 1.5], [90.0, 3.0]])
+    assert {array.attrs["missing"] for array in found.values()} == {"the run diverged"}

@@ -19,6 +19,9 @@ from repdyn.bn_mean_field.experiments.finite_batch import finite_batch
 from repdyn.bn_mean_field.experiments.metric_audit import metric_audit
 from repdyn.bn_mean_field.experiments.minimization import minimization
 from repdyn.bn_mean_field.experiments.propagation import propagation, propagation_distances
+from repdyn.bn_mean_field.experiments.well_posedness import well_posedness
+from repdyn.bn_mean_field.methods import starts_and_targets as problems
+from repdyn.bn_mean_field.theory.velocity import Population
 
 STREAM = Stream(7, ("bn_mean_field", "recomputed"))
 NOTHING_KEPT = Checkpoint(None, "")
@@ -125,10 +128,12 @@ def test_flows_of_equal_function():
             close(cell.drift_vanilla, np.abs(lengths / lengths[0] - 1).max(axis=1), rtol=1e-4, atol=1e-6)
 
 
+EXITS = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
+
+
 def test_exit_times_on_an_ellipse():
     """A = mean |y|, B as the product of the largest input and the longest bbar; here slope 3."""
-    settings = sizes.ExitTimes(width=10, start_radius=0.5, radii=[0.75, 1.0], slope=3.0, time=0.5, frames=101)
-    data, times = exit_times(settings), np.linspace(0, 0.5, 101)
+    data, times = exit_times(EXITS), np.linspace(0, 0.5, 101)
     a, b = hammersley(10)
     path = flow(0.5 * a, b, plain.linear(0, 3.0), times)
     reach = np.abs(path[0]).max(axis=1)
@@ -299,23 +304,20 @@ def test_finite_batches_by_autograd():
     close(data.bias, np.tensordot(errors, direction / np.linalg.norm(direction), 2) / scale, rtol=1e-6, atol=1e-9)
 
 
+PROPAGATION = sizes.Propagation(
+    **{"widths": [4, 5, 6], "reference": 24, "random_widths": [4, 5, 6], "random_reference": 25},
+    **{"seeds": 2, "times": [0.0, 0.5], "tolerance": 1e-8},
+)
+
+
 @cache
 def systems():
-    settings = sizes.Propagation(
-        widths=[4, 5, 6],
-        random_widths=[4, 5, 6],
-        seeds=2,
-        reference=24,
-        random_reference=25,
-        times=[0.0, 0.5],
-        tolerance=1e-8,
-    )
-    flows = propagation(settings, STREAM, NOTHING_KEPT)
-    return settings, flows, propagation_distances(settings, flows, NOTHING_KEPT)
+    flows = propagation(PROPAGATION, STREAM, NOTHING_KEPT)
+    return flows, propagation_distances(PROPAGATION, flows, NOTHING_KEPT)
 
 
 def test_particle_systems_of_growing_width():
-    _, flows, _ = systems()
+    flows, _ = systems()
     angle = np.radians([30, 150])
     w = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     w = 2 * w / np.sqrt((w @ plain.COV * w).sum(axis=1))[:, None]
@@ -338,7 +340,7 @@ def test_particle_systems_of_growing_width():
 
 def test_distances_to_the_reference_of_the_own_kind_and_target():
     """Transport between systems of unequal size as a linear program, particle by particle."""
-    _, flows, data = systems()
+    flows, data = systems()
     runs = list(zip(flows.start.values, flows.width.values, flows.target.values, strict=True))
     for run, (start, width, target) in enumerate(runs):
         kind, size = ("i.i.d. reference", 25) if start.startswith("i.i.d.") else ("low discrepancy", 24)
@@ -360,12 +362,107 @@ def test_distances_to_the_reference_of_the_own_kind_and_target():
 
 def test_kept_distances_are_those_to_their_own_reference(tmp_path):
     """Of another reference, as after its width was raised, all distances are found anew."""
-    settings, flows, _ = systems()
+    flows, _ = systems()
     checkpoint = Checkpoint(tmp_path, "distances")
-    before = propagation_distances(settings, flows, checkpoint)
+    before = propagation_distances(PROPAGATION, flows, checkpoint)
     references = np.flatnonzero(np.isin(flows.width.values, (24, 25)))
     moved = flows.assign(a=flows.a + 0.5 * np.isin(flows.particle_run, references))
-    after = propagation_distances(settings, moved, checkpoint)
+    after = propagation_distances(PROPAGATION, moved, checkpoint)
     assert np.all(before.distance.values[:, 0].nonzero()[0] == after.distance.values[:, 0].nonzero()[0])
-    close(after.distance, propagation_distances(settings, moved, NOTHING_KEPT).distance)
+    close(after.distance, propagation_distances(PROPAGATION, moved, NOTHING_KEPT).distance)
     assert not np.allclose(after.distance, before.distance)
+
+
+def test_neighboring_starts_and_pairs_of_point_masses():
+    settings = sizes.WellPosedness(gaps=[1e-3, 1e-2], time=0.5, radii=[0.5, 2.0], draws=4)
+    data = well_posedness(settings, STREAM)
+    for place, r in enumerate((0.5, 2.0)):
+        generator = STREAM.generator(place)
+        a, turn = generator.uniform(-r, r, (2, 4)), generator.uniform(0, 2 * np.pi, (2, 4))
+        turn[1, 0] = turn[0, 0]
+        b = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
+        b = b / np.sqrt((b @ plain.COV * b).sum(axis=-1))[..., None]
+        x = plain.circle(48) * np.sqrt([10, 2])
+        outputs = a[..., None] * np.maximum(b @ x.T, 0)
+        close(data.change[place], np.abs(outputs[0] - outputs[1]).mean(axis=1))
+        apart = np.abs(turn[0] - turn[1])
+        distance = np.hypot(a[0] - a[1], np.minimum(apart, 2 * np.pi - apart))
+        close(data.distance[place], np.minimum(2, distance), atol=1e-7)
+        assert float(data.constant_printed[place]) == pytest.approx(r * np.sqrt(10))
+        assert float(data.constant[place]) >= r * np.sqrt(10)
+
+
+def erf_velocity(a, b):
+    """Batch norm without a mean over four corners: inputs of covariance 1, labels 0, 0, 1, 0; by autograd."""
+    x = np.sqrt(2) * torch.tensor([[1.0, 0], [-1, 0], [0, 1], [0, -1]], dtype=torch.float64)
+    y = torch.tensor([0.0, 0, 1, 0], dtype=torch.float64)
+    a, b = torch.tensor(a, requires_grad=True), torch.tensor(b, requires_grad=True)
+    z = x @ (b / torch.linalg.norm(b, dim=1, keepdim=True)).T
+    loss = 0.5 * ((torch.erf(z) @ a / len(a) - y) ** 2).mean()
+    return [-len(a) * part.numpy() for part in torch.autograd.grad(loss, (a, b))]
+
+
+@pytest.mark.parametrize(("gap", "place"), [(1e-3, 0), (1e-2, 1)])
+def test_neighbors_of_erf_neurons(gap, place):
+    settings = sizes.WellPosedness(gaps=[1e-3, 1e-2], time=0.5, radii=[0.5, 2.0], draws=2)
+    data = well_posedness(settings, STREAM).sel(activation="erf")
+
+    def end(a, turn):
+        b = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        for _ in range(50):
+            da, db = erf_velocity(a, b)
+            half = erf_velocity(a + 0.005 * da, b + 0.005 * db)
+            a, b = a + 0.01 * half[0], b + 0.01 * half[1]
+        return a, np.arctan2(b[:, 1], b[:, 0])
+
+    alone = [end(np.ones(1), np.array([turn]))[1][0] for turn in (0.0, gap)]
+    assert float(data.gap_at_end[place]) == pytest.approx(abs(alone[1] - alone[0]), rel=1e-3)
+    generator = STREAM.generator("cloud")
+    a, turn = np.append(1.0, generator.uniform(-0.5, 0.5, 7)), np.append(0.0, generator.uniform(0, 2 * np.pi, 7))
+    (a0, turn0), (a1, turn1) = end(a, turn), end(a + gap, turn + gap)
+    across = np.angle(np.exp(1j * (turn1 - turn0)))
+    assert float(data.cloud_distance[place]) == pytest.approx(np.hypot(a1 - a0, across).mean(), rel=1e-3)
+
+
+def test_adding_a_draw_changes_no_old_number():
+    more = PROPAGATION.model_copy(update={"seeds": 3})
+    old, new = systems()[0], propagation(more, STREAM, NOTHING_KEPT)
+    for seed in range(2):
+        losses = []
+        for dataset in (old, new):
+            drawn = (dataset["start"] == "i.i.d.") & (dataset["seed"] == seed)
+            losses.append(dataset["loss"].isel(run=np.flatnonzero(drawn)).values)
+        np.testing.assert_array_equal(*losses)
+
+
+@pytest.mark.parametrize("count", [16, 100, 128])
+def test_hammersley_points_fill_the_cylinder(count):
+    """Share of points in boxes [-1, s] x [0, t] against the area: star discrepancy below 2 log2(m) / m."""
+    a, b = problems.low_discrepancy_start(count)
+    turn = np.mod(np.arctan2(b[:, 1], b[:, 0]) / (2 * np.pi), 1)
+    assert np.abs(a).max() <= 1
+    for s in np.linspace(0.05, 0.95, 7):
+        for t in np.linspace(0.05, 0.95, 7):
+            share = np.mean(((a + 1) / 2 < s) & (turn < t))
+            assert abs(share - s * t) < 2 * np.log2(count) / count
+
+
+def test_paired_start_is_the_zero_function():
+    a, b = problems.paired_start(10)
+    loss = Population(problems.linear(0), problems.ANISOTROPIC).velocity(a, b)[2]
+    np.testing.assert_allclose(loss, 2.5, rtol=1e-14)  # E x_1^2 / 2
+
+
+def test_a_radius_that_is_not_reached_has_no_exit_time():
+    times = exit_times(EXITS.model_copy(update={"radii": (0.75, 50.0)}))["exit_time"].values
+    np.testing.assert_array_equal(np.isnan(times), [False, True])
+
+
+def test_a_relu_neuron_at_an_edge_may_rest_or_leave_and_an_erf_neuron_may_not():
+    """Theorem 4 without a Lipschitz derivative: two solutions from one start."""
+    settings = sizes.WellPosedness(gaps=[1e-4, 1e-2], time=0.5, radii=[0.1, 1.0], draws=5)
+    ends = well_posedness(settings, STREAM)["gap_at_end"]
+    relu, erf = (ends.sel(activation=name).values for name in ("relu", "erf"))
+    assert relu[0] > 0.05
+    assert relu[0] == pytest.approx(relu[1], rel=0.1)
+    np.testing.assert_allclose(erf[1] / erf[0], 100, rtol=0.05)

@@ -7,10 +7,8 @@ import xarray as xr
 from torch import nn
 
 from repdyn.base.datasets import problems
-from repdyn.diagnostics.experiments.two_points import two_points
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import effective_theory
-from repdyn.diagnostics.settings import TwoPoints
 from repdyn.universality.theory.effective import effective_solution
 
 TIMES = np.array([0, 3, 6, 10, 15, 25, 40, 60, 100, 160])
@@ -167,11 +165,3 @@ def test_rates_and_curves_of_every_pair_and_seed_are_those_of_the_theory(fits):
             for at, name in enumerate("hyw"):
                 np.testing.assert_allclose(cell[f"{name}_theory"], wanted[at], rtol=1e-3, atol=1e-6)
     np.testing.assert_allclose(fitted["moment"], 5 + 160 * (np.arange(200) / 199) ** 3)  # denser at the start
-
-
-def test_the_theory_is_fitted_in_the_layer_of_the_settings(monkeypatch):
-    calls = []
-    fit = "repdyn.diagnostics.methods.effective_theory.fit"
-    monkeypatch.setattr(fit, lambda recorded, layer: calls.append((recorded, layer)))
-    two_points(TwoPoints(layer="pool"), "the recorded network")
-    assert calls == [("the recorded network", "pool")]

@@ -180,20 +180,6 @@ def test_over_all_ways_to_deal_minibatches_out_the_numerator_is_that_of_all_poin
     assert np.std(numerators) > 0.1 * abs(hsic(X, Y))
 
 
-def test_it_nears_debiased_cka_as_minibatches_grow():
-    """Root mean square over shuffles: from 4 to 64 points a minibatch it falls to a third at least."""
-    X, Y = two(256, (20, 30))
-    rng, wanted = np.random.default_rng(1), expected(X, Y, [slice(None)])
-    errors = []
-    for size in (4, 16, 64):
-        minibatch = np.arange(256) // size
-        orders = [rng.permutation(256) for _ in range(20)]
-        pairs = [[shape_of(A[order], NAME, minibatch) for A in (X, Y)] for order in orders]
-        errors.append(np.sqrt(np.mean([(similarities(*pair, NAME)["cka_minibatch"] - wanted) ** 2 for pair in pairs])))
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < errors[0] / 3
-
-
 @pytest.mark.parametrize("most", [1000, 20])
 def test_a_layer_that_differs_between_minibatches_alone_has_none(monkeypatch, most):
     monkeypatch.setattr(module, "MOST_POINTS", most)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, trapezoid
 from scipy.special import expit
+from tests.leaky_resnets.test_recomputed_exact import LABORATORY
 
 from repdyn.base.streams import Stream
 from repdyn.leaky_resnets.experiments.geodesics import kicked
-from repdyn.leaky_resnets.settings.theory import GeodesicLaboratory
 from repdyn.leaky_resnets.theory.added_neuron import added_activation
 from repdyn.leaky_resnets.theory.flows import hamiltonian_flow, symplectic_euler
 from repdyn.leaky_resnets.theory.hamiltonian import hamiltonian
@@ -159,17 +159,7 @@ def test_added_neuron_ends_small_also_where_its_triangle_reaches_the_end(radius,
 @pytest.mark.parametrize(("decay", "vanishes"), [(0.3, True), (0.2, False)])
 def test_negative_part_at_a_quarter_vanishes_for_kicks_smaller_than_its_root(decay, vanishes):
     """A kick grows by exp(Lt / 4) from p = 1/2 to 1/4, so it has to fall faster than exp(-Lt / 4)."""
-    settings = GeodesicLaboratory(
-        effective_depths=(12, 24, 36),
-        seeds=2,
-        rank=3,
-        width=8,
-        points=10,
-        positions=41,
-        gamma_0=1e-3,
-        perturbation=0.3,
-        decay=decay,
-    )
+    settings = LABORATORY.model_copy(update={"rank": 3, "width": 8, "points": 10, "decay": decay})
     largest = []
     for seed in (0, 1):
         A, B = kicked(settings, 36.0, True, Stream(1, ("rate",)), seed)

@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from tests.leaky_resnets.test_networks import by_autograd
+import xarray as xr
+from tests.leaky_resnets.test_networks import by_autograd, random_net
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -20,7 +21,7 @@ from repdyn.leaky_resnets.experiments import (
     restarts,
 )
 from repdyn.leaky_resnets.methods.maps import MAPS
-from repdyn.leaky_resnets.methods.network_datasets import network_at, task_at
+from repdyn.leaky_resnets.methods.network_datasets import arrays_of, network_at, network_variables, restored, task_at
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.leaky_resnets.methods.teachers import bottleneck_task
 from repdyn.leaky_resnets.settings import training as sizes
@@ -417,3 +418,50 @@ def test_trainings_use_one_thread():
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(threads)
+
+
+def run_chains(block=0, checkpoint=None, **changes):
+    settings = CHAINS.model_copy(update=changes)
+    return chains.trained(settings, stream("trained"), "cpu", checkpoint or keep_nothing(), block)
+
+
+def test_seeds_do_not_depend_on_their_block():
+    pair, single = run_chains(), run_chains(1, seeds=1)
+    np.testing.assert_array_equal(pair["W"].sel(seed=1), single["W"].sel(seed=1))
+    np.testing.assert_array_equal(pair["X"].sel(seed=1), single["X"].sel(seed=1))
+    assert not np.array_equal(pair["X"].sel(seed=0), pair["X"].sel(seed=1))
+
+
+def test_killed_chains_resume_with_the_same_numbers(tmp_path):
+    whole = run_chains(checkpoint=Checkpoint(tmp_path, "chains"))
+    half = Checkpoint(tmp_path, "chains")
+    names = [name for name in half.trials if "depth2.5" in name or ("fixed" in name and "depth2.0" in name)]
+    assert len(names) == 4 * 2 + 2
+    for name in names:
+        half.drop(name)
+    xr.testing.assert_identical(whole, run_chains(checkpoint=half))
+
+
+def test_paper_settings_resume(tmp_path):
+    whole = paper_settings.paper_settings(PAPER, stream("p"), "cpu", Checkpoint(tmp_path, "p"))
+    half = Checkpoint(tmp_path, "p")
+    half.drop("free maps-seed0-12")
+    xr.testing.assert_identical(whole, paper_settings.paper_settings(PAPER, stream("p"), "cpu", half))
+
+
+def test_from_scratch_every_depth_is_a_chain_of_its_own():
+    whole = run_chains(seeds=1, from_scratch=True)
+    alone = run_chains(seeds=1, from_scratch=True, effective_depths=(2.5,))
+    np.testing.assert_array_equal(whole["W"].isel(effective_depth=-1), alone["W"][:, :, 0])
+
+
+def test_networks_of_any_shape_are_stored_and_restored():
+    rng = np.random.default_rng(0)
+    originals = [random_net(rng, True, L=3), random_net(rng, False, L=5)]
+    stored = xr.Dataset(network_variables(("net",), (2,), [arrays_of(net) for net in originals]))
+    for k, net in enumerate(originals):
+        network = network_at(stored.isel(net=k), 2.3, net.bias)
+        np.testing.assert_array_equal(network.W, net.W.astype(np.float32))
+        np.testing.assert_array_equal(network.rho, net.rho)
+    again = restored(arrays_of(originals[0]), 2.3)
+    np.testing.assert_array_equal(again.into, originals[0].into.astype(np.float32))

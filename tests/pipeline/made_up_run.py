@@ -120,7 +120,7 @@ def _draw(stem, title):
     figures.save(described(), stem, ORIGIN)
 
 
-def make_run(root, claims, *, parts=EVIDENCE):
+def make_run(root, claims):
     """A results folder before the report; its files of figures and tables."""
     for name in (*(f"{STUDY}/{file}" for file in DATA), "data/images.nc"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ def make_run(root, claims, *, parts=EVIDENCE):
     frame = pd.DataFrame({EVIL: ["none", "NA", EVIL], "value": [0.123456, np.nan, 2e-9], "count": [1, 20, 300]})
     tables.save(tables.Table(frame, title=EVIL, caption=EVIL, digits=3), root / STUDY / "tables" / "t1", ORIGIN)
     write_rows(root / "claims.csv", claims)
-    write_rows(root / "evidence.csv", parts)
+    write_rows(root / "evidence.csv", EVIDENCE)
     files = sorted(path for path in root.rglob("*.*") if path.parent != root)
     logs = root.parent / "logs" / root.name
     (logs / STUDY).mkdir(parents=True)

@@ -28,30 +28,14 @@ TOY = {
         def idle(x):
             return x + 1
     ''',
-    "base/inner": """
-        def doubled(x):
-            return 2 * x
-    """,
+    "base/inner": "def doubled(x): return 2 * x",
     "base/exported": "from repdyn.base.inner import doubled",
     "base/exported_again": "from .exported import doubled as twice",
     "base/starred": "from repdyn.base.rays import *",
     "base/rays": "def ray(x): return x + 9",
-    "base/stars": """
-        def shine(x):
-            return x - 1
-    """,
-    "base/traced": """
-        def traced(function):
-            return function
-    """,
-    "base/effects": """
-        import numpy as np
-
-        np.seterr(all="raise")
-
-        def careful(x):
-            return x
-    """,
+    "base/stars": "def shine(x): return x - 1",
+    "base/traced": "def traced(function): return function",
+    "base/effects": 'import numpy as np\nnp.seterr(all="raise")\ndef careful(x): return x',
     "base/fast": "def fast_or_slow(x): return x * 1.0",
     "base/slow": "def fast_or_slow(x): return x * 2.0",
     "base/one": "def solve(x): return 1 - x",
@@ -99,23 +83,8 @@ TOY = {
 
         LIMIT = 5
     """,
-    "study/theory": """
-        PI = 3.14
-
-        def kappa(x):
-            return PI * x
-
-        def unused(x):
-            return PI - x
-    """,
-    "study/plugins": """
-        import importlib
-
-        TABLE = "a"
-
-        def load(name):
-            return importlib.import_module(name)
-    """,
+    "study/theory": "PI = 3.14\ndef kappa(x): return PI * x\ndef unused(x): return PI - x",
+    "study/plugins": 'import importlib\nTABLE = "a"\ndef load(name): return importlib.import_module(name)',
     "study/more_plugins": """
         from importlib import import_module
 
@@ -125,57 +94,22 @@ TOY = {
             wanted = name
             return import_module(locals()["wanted"])
     """,
-    "study/strategies": """
-        def plain(x):
-            return x
-
-        def fancy(x):
-            return x * x
-    """,
+    "study/strategies": "def plain(x): return x\ndef fancy(x): return x * x",
     "study/by_name": """
         from pkgutil import resolve_name
 
         def by_name():
             return resolve_name("repdyn.base.found:found")()
     """,
-    "study/near": """
-        def nearest(x):
-            return round(x)
-    """,
-    "study/starry": """
-        from repdyn.base.stars import *
-
-        def with_star(x):
-            return shine(x)
-    """,
-    "study/starry_near": """
-        from .near_stars import *
-
-        def with_near_star(x):
-            return glow(x)
-    """,
-    "study/near_stars": """
-        def glow(x):
-            return -x
-    """,
+    "study/near": "def nearest(x): return round(x)",
+    "study/starry": "from repdyn.base.stars import *\ndef with_star(x): return shine(x)",
+    "study/starry_near": "from .near_stars import *\ndef with_near_star(x): return glow(x)",
+    "study/near_stars": "def glow(x): return -x",
     "study/unreached": "ALONE = 1",
     "effectful/__init__": "import os",
     "effectful/caller": "from repdyn.base import tools",
-    "effectful/part": """
-        import math
-
-        from repdyn.effectful import caller
-
-        def careful_part(x):
-            return x
-    """,
-    "base/two_names": """
-        def left(x):
-            return x + 100
-
-        def right(x):
-            return x + 200
-    """,
+    "effectful/part": "import math\nfrom repdyn.effectful import caller\ndef careful_part(x): return x",
+    "base/two_names": "def left(x): return x + 100\ndef right(x): return x + 200",
     "study/names": '''
         """Every place in which a name can stand."""
         import math
@@ -470,8 +404,8 @@ DOES_NOT_MATTER = {
     "what runs on the command line": (NAMES, "every(1)", "every(2)"),
     "functions in another order": (
         "base/two_names",
-        "def left(x):\n    return x + 100\n\ndef right(x):\n    return x + 200",
-        "def right(x):\n    return x + 200\n\ndef left(x):\n    return x + 100",
+        "def left(x): return x + 100\ndef right(x): return x + 200",
+        "def right(x): return x + 200\ndef left(x): return x + 100",
     ),
     "imports in another order": (NAMES, "import sqrt, floor as down", "import floor as down, sqrt"),
 }

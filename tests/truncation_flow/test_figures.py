@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.drawn import given, makers, read
-from tests.titled import axes_of, is_shown
-
-from repdyn.pipeline.run.execute.loading import load_function
+from tests.drawn import makers
+from tests.titled import assert_figure_shows
 
 STUDY = "truncation_flow"
-SHAPES = read(STUDY)
 
 
 def positive(values, least=0.0):
@@ -153,9 +150,4 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", sorted(makers(STUDY, "figures")))
 def test_a_figure_shows_the_values_of_its_datasets(name):
-    datasets = given(STUDY, makers(STUDY, "figures")[name], SHAPES)
-    axes = axes_of(load_function(STUDY, makers(STUDY, "figures")[name].path), **datasets)
-    lines = list(FIGURES[name](**datasets))
-    missing = [(panel, y) for panel, x, y in lines if not is_shown(axes[panel], x, y)]
-    assert lines
-    assert missing == []
+    assert_figure_shows(STUDY, name, FIGURES[name])

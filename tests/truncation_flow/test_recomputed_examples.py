@@ -387,6 +387,11 @@ def test_integrators_against_the_reference():
         error = max(np.abs(turned - exact_R[0]).max(), np.abs(offset - exact_beta[0]).max())
         assert float(data.euler_error[n]) == pytest.approx(error, rel=1e-6)
     assert (data.occupation_error.values < data.euler_error.values / 3).all()
+    np.testing.assert_array_equal(data.euler_cost, [16, 8, 4])
+    after_first = data.scipy_cost.values - 2  # RK45 takes two right sides before the first step and six in each
+    assert not (after_first % 6).any()
+    assert (np.diff(after_first) < 0).all()
+    np.testing.assert_array_equal(data.occupation_cost, [7 * 16, 7 * 8, 7 * 4])  # an end, three times middle and end
     assert (data.scipy_error.values < 0.02).all()
     assert data.step.values.tolist() == [0.025, 0.05, 0.1]
     path = data.sliding_u.values

@@ -332,3 +332,15 @@ def test_more_seeds_of_the_general_flow_change_no_old_one():
     for name in ("cost", "within"):
         last = many[name].isel(time=-1).sel(start="random", algorithm="flow").values
         assert len(set(last)) == 9
+
+
+def test_more_draws_leave_the_old_ones_alone():
+    few, many = (audits.gradient_audit(sizes.GradientAudit(points=8, **own), STREAM)
+                 for own in ({"dimensions": (2,), "draws": 2}, {"dimensions": (2, 3), "draws": 3}))  # fmt: skip
+    np.testing.assert_array_equal(few["printed"], many["printed"].isel(dimension=[0], draw=[0, 1]))
+    short, long = (audits.random_clusters(sizes.RandomClusters(**own), STREAM)
+                   for own in ({"dimensions": (2,), "points": (5,), "draws": 4},
+                               {"dimensions": (2, 3), "points": (5, 5), "draws": 9}))  # fmt: skip
+    np.testing.assert_array_equal(short["printed_rate"][0], long["printed_rate"][0, :4])
+    alone = collapse.neural_collapse(COLLAPSE.model_copy(update={"dimensions": (3,)}), STREAM)
+    np.testing.assert_array_equal(alone["cost"][0], collapsed()["cost"].sel(dimension=3))

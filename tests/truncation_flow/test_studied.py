@@ -17,12 +17,12 @@ from repdyn.truncation_flow.experiments.cluster_flow import printed_and_correcte
 from repdyn.truncation_flow.experiments.collapse import neural_collapse
 from repdyn.truncation_flow.experiments.collapsed_clusters import collapsed_clusters
 from repdyn.truncation_flow.experiments.examples import counterexamples
-from repdyn.truncation_flow.experiments.own_clusters import general_margin, triangle
 from repdyn.truncation_flow.experiments.propagators import propagators
 from repdyn.truncation_flow.experiments.proposition import proposition
 from repdyn.truncation_flow.experiments.trained_output import output_layer, reduced_network
 
 STREAM = Stream(5, ("truncation_flow", "studied"))
+MATRICES = sizes.CollapsedClusters(dimension=3, seeds=2, horizon=6, samples=25, euler_steps=(0.01, 0.1), nodes=301)
 SMALL = {
     gradient_audit: sizes.GradientAudit(dimensions=(2, 3), points=10, draws=2),
     random_clusters: sizes.RandomClusters(dimensions=(2, 2), points=(5, 20), draws=40),
@@ -33,12 +33,7 @@ SMALL = {
         dimensions=(2, 3), points=10, fill=0.8, start=-0.3, horizon=8.0, samples=33, step=0.05
     ),
     proposition: sizes.Proposition(points=200, outliers=(0.02, 0.01), gamma=0.09, horizon=4.0, step=0.04),
-    collapsed_clusters: sizes.CollapsedClusters(
-        dimension=3, seeds=2, horizon=6.0, samples=25, euler_steps=(0.01, 0.1), nodes=301
-    ),
-    propagators: sizes.CollapsedClusters(
-        dimension=3, seeds=2, horizon=6.0, samples=25, euler_steps=(0.01, 0.1), nodes=301
-    ),
+    **dict.fromkeys((collapsed_clusters, propagators), MATRICES),
     reduced_network: sizes.ReducedNetwork(points=4, horizon=6.0, samples=31, step=0.02),
     output_layer: sizes.OutputLayer(dimension=3, points=20, horizon=5.0),
 }
@@ -129,7 +124,3 @@ def test_proposition_of_false_data_is_not_certified(study):
     assert data["hypotheses_hold_beyond"].values.tolist() == [0, 0]
     assert np.isinf(data["arrival_beyond"]).all()
     assert float(data["arrival"].max()) < 1
-
-
-def test_weights_that_are_not_aligned_separate_obtuse_triangles():
-    assert min(general_margin(triangle(degrees)) for degrees in (60, 100, 150)) > 0.01

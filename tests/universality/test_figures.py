@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.titled import axes_of, dataset_of, is_shown
+from tests.titled import assert_shown, axes_of, dataset_of
 
 from repdyn.universality.figures import blobs, default_network, digits, dynamics, theory, xor
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3, FIT_LOSSES
@@ -263,9 +263,7 @@ FIGURES = {
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_shows_the_values_of_its_datasets(name):
-    shown = [is_shown(*place) for place in FIGURES[name]()]
-    assert shown
-    assert all(shown), [number for number, there in enumerate(shown) if not there]
+    assert_shown(FIGURES[name]())
 
 
 @pytest.mark.parametrize(("before", "frame"), [(0.49, 3), (0.51, 2)])

@@ -11,12 +11,14 @@ import xarray as xr
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
+from repdyn.universality.experiments import images
 from repdyn.universality.experiments.blob_structure import blob_structure
 from repdyn.universality.experiments.blobs import blobs
 from repdyn.universality.experiments.digits import _resampled_variables, representational_structure, taylor_ratios
 from repdyn.universality.experiments.images import image_training
-from repdyn.universality.experiments.xor import xor
+from repdyn.universality.experiments.xor import xor, xor_gains
 from repdyn.universality.experiments.xor_structure import xor_structure
+from repdyn.universality.methods import minibatch_loop
 from repdyn.universality.methods.blob_task import blob_images
 from repdyn.universality.settings import data_sets as sizes
 
@@ -239,10 +241,12 @@ def image_settings():
     )
 
 
-@cache
-def digit_run(run):
+def on_digits(run, checkpoint=NOTHING_KEPT):
     settings = image_settings()
-    return image_training(settings, getattr(settings.runs, run), pictures(), STREAM, "cpu", NOTHING_KEPT, run)
+    return image_training(settings, getattr(settings.runs, run), pictures(), STREAM, "cpu", checkpoint, run)
+
+
+digit_run = cache(on_digits)
 
 
 @pytest.mark.parametrize(("run", "trial"), [("sgd", 1), ("adam", 0)])
@@ -381,3 +385,47 @@ def test_pairs_of_classes_are_redrawn_alike_before_and_after_training():
     trained, untrained = drawn["resampled"].values, drawn["resampled_untrained"].values
     np.testing.assert_array_equal(untrained, trained[0])
     assert not np.allclose(trained[0], trained[1], equal_nan=True)
+
+
+def test_more_gains_start_from_the_draws_of_xor():
+    gain = xor_settings().runs.adam_intermediate.gain
+    more = sizes.XorGains(gains=(gain, gain + 0.4))
+    scan = xor_gains(more, xor_settings(), STREAM.of("xor_gains"), "cpu", NOTHING_KEPT)
+    usual = xor(xor_settings(), STREAM.of("xor"), "cpu", NOTHING_KEPT).sel(run="adam_intermediate")
+    assert scan["gain"].values.tolist() == [gain, gain + 0.4]
+    for name in ("h", "y", "loss"):
+        assert np.array_equal(scan[name].isel(run=0), usual[name])
+        assert not np.array_equal(scan[name].isel(run=1), usual[name])
+
+
+def test_a_part_of_the_images_at_a_time_gives_the_same_means(monkeypatch):
+    whole = digit_run("sgd")
+    monkeypatch.setattr(images, "PART", 25)
+    again = on_digits("sgd")
+    for name in ("loss", "representation"):
+        close(again[name], whole[name], rtol=1e-5, atol=1e-6)
+    assert np.array_equal(again["accuracy"], whole["accuracy"])
+
+
+def test_training_resumes_bit_for_bit(tmp_path, monkeypatch):
+    """A run that is killed half-way, with its state on disk, ends like an uninterrupted one."""
+    whole = digit_run("sgd")
+    monkeypatch.setattr(minibatch_loop, "KEPT_EVERY", 0.0)
+
+    class KilledError(Exception):
+        pass
+
+    def dies(trainer, stream, passes, batch):
+        if 2 in passes:
+            raise KilledError
+        return orders(trainer, stream, passes, batch)
+
+    orders = minibatch_loop._orders
+    monkeypatch.setattr(minibatch_loop, "_orders", dies)
+    with pytest.raises(KilledError):
+        on_digits("sgd", Checkpoint(tmp_path, "x"))
+    seen = []
+    monkeypatch.setattr(minibatch_loop, "_orders", lambda *arguments: seen.append(arguments[2]) or orders(*arguments))
+    again = on_digits("sgd", Checkpoint(tmp_path, "x"))
+    assert seen[0] == range(2, 3)
+    xr.testing.assert_identical(whole, again)

@@ -14,6 +14,7 @@ from repdyn.universality.experiments import final_predictions, fits, theory_maps
 from repdyn.universality.methods.power_laws import fit_power_law
 from repdyn.universality.settings import two_points as sizes
 from repdyn.universality.theory import effective
+from repdyn.universality.theory.alternatives import ALTERNATIVES
 
 NOTHING_KEPT = Checkpoint(None, "")
 RUN = {"seeds": 2, "epochs": 60, "every": 10, "stop": 1e-12, "dtype": "float64", "engine": "auto"}
@@ -207,6 +208,32 @@ def test_fits_by_adam_and_of_layers_read_their_runs():
     printed = fits.printed_data_fits(limit, made("network", ["a"]), NOTHING_KEPT)
     assert float(printed.fit_loss.max()) < 1e-6
     assert printed.converged.values.tolist() == [[1, 1]]
+
+
+def test_every_layer_and_every_alternative_is_fitted():
+    settings = sizes.DefaultNetwork(units=30, **RUN | {"seeds": 3, "epochs": 1500})
+    default = two_points.default_network(settings, NETWORKS["default"], stream("fitted"), "cpu", NOTHING_KEPT)
+    estimates = fits.default_network_fits(sizes.Fits(converged=0.01), default, NOTHING_KEPT)
+    assert estimates["fit_loss"].dims == ("layer", "seed")
+    assert estimates["alternative"].values.tolist() == list(ALTERNATIVES)
+    halfway = estimates["fit_loss"].sel(layer=1)
+    close(estimates["alternative_loss"].sel(alternative="theory"), halfway)
+    assert np.abs(estimates["residual"]).max() < 1e-12
+    theory = estimates["ratio"].sel(source="theory").values
+    h = estimates["shown_curves"].sel(source="theory", curve="h").values
+    assert np.abs(np.polyval(np.polyfit(h, theory, 1), h) - theory).max() < 1e-10  # (24): a straight line
+    wanted = 0.8**2 * (1 + 0.01**2) / 2
+    close(estimates["layer_gain"], wanted, rtol=0.8)  # two layers of 30 units: a rough value
+
+
+def test_printed_data_are_fitted_even_on_a_plateau():
+    settings = sizes.PrintedData(rows=("linear",), dx=0.5, dy=1.0, **RUN | {"epochs": 200})
+    networks = {"linear": NETWORKS["linear"].model_copy(update={"learning_rate": 1e-6})}
+    data = two_points.printed_data(settings, networks, stream("p"), "cpu", NOTHING_KEPT)
+    estimates = fits.printed_data_fits(sizes.Fits(converged=0.01), data, NOTHING_KEPT)
+    close([data["dx2"][0], data["dy2"][0]], [0.25, 1.0])
+    assert not estimates["converged"].any()
+    assert (estimates["fit_loss"] < 1.0).all()
 
 
 def test_predictions_of_final_distances():
