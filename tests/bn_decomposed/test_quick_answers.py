@@ -39,6 +39,28 @@ def angles(gram):
     return np.degrees(np.arccos(np.clip(gram / np.outer(norm, norm), -1, 1)))
 
 
+def odd_point_and_cluster(n, degrees):
+    """Inner products of one point of length 1 and, at right angles to it, n - 1 points of length 1 / (n - 1)."""
+    gram = np.full((n, n), np.cos(np.radians(degrees)))
+    np.fill_diagonal(gram, 1)
+    gram[0, 1:] = gram[1:, 0] = 0
+    lengths = np.r_[1, np.full(n - 1, 1 / (n - 1))]
+    return gram * np.outer(lengths, lengths)
+
+
+def test_narrow_cluster_widens_to_the_same_angle_as_a_wide_one():
+    rng = np.random.default_rng(0)
+    narrow = odd_point_and_cluster(20, 4)
+    path = [angles(deep(infinite_width, narrow, layers))[1, 2] for layers in range(60)]
+    np.testing.assert_allclose(path[:2], [4, 4.17], atol=0.005)
+    assert np.all(np.diff(path) > 0)
+    ends = [angles(deep(infinite_width, odd_point_and_cluster(20, start), 500)) for start in (4, 50)]
+    np.testing.assert_allclose([end[1, 2] for end in ends], 24.5, atol=0.05)
+    np.testing.assert_allclose([end[0, 1] for end in ends], 89.8, atol=0.05)
+    sampled = [deep(lambda g: finite_width(g, 500, rng), narrow, 150) for _ in range(8)]
+    assert np.mean([angles(gram)[1:, 1:][np.triu_indices(19, 1)] for gram in sampled]) == pytest.approx(24.5, rel=0.2)
+
+
 def layers_until_one_point_is_twice_as_long(n, width, rng):
     gram, layer = np.eye(n), 0
     while True:
@@ -75,6 +97,19 @@ def test_hexagon_off_the_origin_never_reaches_full_rank():
     assert (largest_rank(hexagon), largest_rank(centered)) == (6, 5)
     weights = np.random.default_rng(0).normal(size=(20_000, 2))
     assert np.linalg.matrix_rank(np.maximum(weights @ centered, 0), tol=1e-9) == 5
+
+
+@pytest.mark.parametrize("n", [4, 6, 8])
+def test_rows_of_three_clusters_do_not_double_with_the_layers(n):
+    rows = np.random.default_rng(n).choice(1000, size=(1, n), replace=False)
+    for layer in range(1, 13):
+        above = n * rows - rows.sum(1, keepdims=True)  # n (x - mean), in integers
+        rows = np.maximum(np.concatenate([above, -above]), 0)
+        rows //= np.maximum(np.gcd.reduce(rows, axis=1, keepdims=True), 1)
+        clusters = 1 + (np.diff(np.sort(rows, axis=1), axis=1) > 0).sum(1)
+        assert len(rows) == 2**layer
+        assert (clusters - 2).sum() == n - 2
+        assert (clusters > 2).sum() <= n - 2
 
 
 def test_dividing_by_the_spread_without_subtracting_the_mean_collapses_a_batch():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import torch
+from scipy.integrate import quad, solve_ivp
+from scipy.special import ellipe
 
 COVARIANCE = np.diag([5.0, 1.0])
 """Of the data on the ellipse and in the paper's experiments."""
@@ -22,6 +24,61 @@ def velocities(a, b, x, y, batch_norm=True):
         z = z / z.square().mean(0).sqrt()
     loss = ((torch.relu(z) @ a / len(a) - torch.tensor(y)) ** 2).mean() / 2
     return *(-len(a) * gradient.numpy() for gradient in torch.autograd.grad(loss, (a, b))), float(loss.detach())
+
+
+def test_limit_of_relu_networks_rests_where_its_equation_moves_it():
+    root = np.sqrt(2)
+    x = np.array([[root, 0], [-root, 0], [0, root], [0, -root], [1, 1], [-1, -1], [1, -1], [-1, 1]])
+    y = np.array([root, 0, 1, 1, 1 - root / 2, 0, 1 + root / 2, 0])
+    np.testing.assert_allclose(x.T @ x / 8, np.eye(2), atol=1e-15)
+
+    def speed(a, angle, slope_at_zero=0.0, activation=None):
+        """(a', angle') of networks whose neurons are all alike, at Sigma = 1 and |b| = 1."""
+        z = x @ [np.cos(angle), np.sin(angle)]
+        z[np.abs(z) < 1e-15] = 0
+        value, slope = activation(z) if activation else (np.maximum(z, 0), np.heaviside(z, slope_at_zero))
+        residual, tangent = a * value - y, x @ [-np.sin(angle), np.cos(angle)]
+        return -np.mean(residual * value), -a * np.mean(residual * slope * tangent)
+
+    at_the_edge = [speed(1.0, 0.0, slope) for slope in (0.0, 0.5, 1.0)]
+    np.testing.assert_allclose(at_the_edge, [[0, -root / 8]] * 3, atol=1e-15)
+    for width in (1e2, 1e4, 1e6):
+        path = solve_ivp(lambda _, p: speed(*p), (0, 5), [1.0, 1 / width], rtol=1e-10, atol=1e-14)
+        assert 0 < path.y[1].min() <= path.y[1].max() < 10 / width
+        np.testing.assert_allclose(path.y[0], 1, atol=10 / width)
+    smooth = lambda z: (np.logaddexp(0, 5 * z) / 5, 1 / (1 + np.exp(-5 * z)))  # noqa: E731
+    np.testing.assert_allclose(speed(1.0, 1e-8, activation=smooth), speed(1.0, 0.0, activation=smooth), atol=1e-7)
+    assert abs(speed(1.0, 0.0, activation=smooth)[1]) > 0.01
+
+
+def metric(b, covariance):
+    """G of the paper before Proposition 1, as printed."""
+    normal = covariance @ b
+    half = np.eye(len(b)) - np.outer(normal, b)
+    return (np.eye(len(b)) - np.outer(normal, normal) / (normal @ normal)) @ np.linalg.pinv(half.T @ half) / (b @ b)
+
+
+def test_surface_is_a_round_sphere():
+    root = np.sqrt(np.diag(COVARIANCE))
+
+    def speed(t, with_metric):
+        b, step = np.array([np.cos(t), np.sin(t)]) / root, np.array([-np.sin(t), np.cos(t)]) / root
+        return np.sqrt(step @ (metric(b, COVARIANCE) if with_metric else np.eye(2)) @ step)
+
+    lengths = [quad(speed, 0, np.pi, args=(with_metric,), points=[np.pi / 2])[0] for with_metric in (False, True)]
+    np.testing.assert_allclose(lengths, [2 * ellipe(0.8), np.pi], rtol=1e-9)
+    assert lengths[0] == pytest.approx(2.357, abs=5e-4)
+
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        factor = rng.normal(size=(4, 4))
+        covariance, b = factor @ factor.T, rng.normal(size=4)
+        b /= np.sqrt(b @ covariance @ b)
+        tangent = np.linalg.svd((covariance @ b)[:, None])[0][:, 1:]
+        u = b / np.linalg.norm(b)
+        on_the_sphere = (tangent - np.outer(u, u @ tangent)) / np.linalg.norm(b)  # derivative of b / |b|
+        products = tangent.T @ metric(b, covariance) @ tangent
+        np.testing.assert_allclose(products, on_the_sphere.T @ on_the_sphere, atol=1e-9 * np.abs(products).max())
 
 
 def test_fastest_neuron_is_on_the_axis_of_least_variance_for_one_target_only():

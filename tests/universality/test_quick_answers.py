@@ -18,6 +18,12 @@ def descent(alpha, v, until, target=1.0, **options):
     return solve_ivp(velocity, (0, until), [alpha, *v], method="LSODA", rtol=1e-9, atol=1e-12, **options)
 
 
+@pytest.mark.parametrize("scale", [5.0, 20.0])
+def test_large_balanced_weights_forget_where_they_started(scale):
+    state = descent(scale, scale * np.array([0.6, 0.8]), 60.0, target=1.3).y[:, -1]
+    assert state[0] ** 2 == pytest.approx(1.3, rel=1e-6)  # the distance at small weights; the start was scale^2
+
+
 def test_large_weights_wait_the_longer_the_larger_they_are():
     def half_time(scale, cosine):
         def above_half(_, state):
@@ -30,6 +36,14 @@ def test_large_weights_wait_the_longer_the_larger_they_are():
     assert waits == pytest.approx([3 * scale**2 * np.log(9) / 2 for scale in (20.0, 40.0)], rel=1e-2)
     along = [half_time(scale, 1.0) for scale in (20.0, 40.0)]
     assert along[1] < along[0] < 0.01
+
+
+def test_representations_that_meet_pass_through_each_other():
+    meet = lambda _, state: state[0]  # noqa: E731
+    path = descent(1.0, [-2.0], 60.0, events=meet)
+    assert len(path.t_events[0]) == 1
+    assert path.y[0, -1] == pytest.approx(-np.sqrt((-3 + np.sqrt(13)) / 2), rel=1e-6)
+    assert path.y[0, -1] * path.y[1, -1] == pytest.approx(1, rel=1e-6)
 
 
 def curves(times, start, first, eta_h, eta_y, target):
