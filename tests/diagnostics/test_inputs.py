@@ -428,7 +428,8 @@ def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
     model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(12, 4)
     calls = []
     forward = model[2].forward
-    model[2].forward = lambda x: (calls.append(1), forward(x))[1]
+    counted = {"forward": lambda _, x: (calls.append(1), forward(x))[1]}
+    model[2].__class__ = type("Counted", (model[2].__class__,), counted)
     options = {"measures": RANKS, "batch_size": 3, "memory": memory}
     measure(model, X, ["0"], **options)
     alone = len(calls)

@@ -508,7 +508,7 @@ def _is_taken(model: nn.Module, batch: Batch) -> bool:
     """Whether the network takes the first two points of a batch."""
     part = Inputs([batch]).spread(2)[0].fresh()
     try:
-        with undisturbed(model), torch.no_grad():
+        with undisturbed(model, grad=True):
             model(*part.args, **part.kwargs)
     except Exception:
         return False

@@ -156,7 +156,7 @@ def _classifier(outputs: Outputs) -> dict[str, object]:
         raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
     model = outputs.planned.reader.model
     module = dict(named_modules(model)).get(name.partition("#")[0])
-    with undisturbed(model), torch.no_grad():  # reading a parametrized weight computes it
+    with undisturbed(model, written=()):  # reading a parametrized weight computes it
         W = getattr(module, "weight", None)
         W = W().dequantize() if callable(W) else W  # of quantized maps
     if not isinstance(W, Tensor) or W.ndim != 2:

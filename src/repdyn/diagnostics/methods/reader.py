@@ -24,6 +24,7 @@ from repdyn.diagnostics.methods.forward import (
     in_one_line,
     parts_of,
     readable,
+    tried,
     undisturbed,
     unusual,
     unwrapped,
@@ -229,15 +230,20 @@ class NetworkReader:
     memory: int
     mask: NDArray[np.bool_] | None = None  # of tokens that share a row
     hooks: dict[int, tuple[Hook, bool]] = field(default_factory=dict)  # of the user, and whether the network needs it
+    needs: dict[str, Any] = field(default_factory=dict)  # `grad` and `written` of `undisturbed`, once it has run
 
     def undisturbed(self, *, batch_statistics: bool = False) -> AbstractContextManager[None]:
-        """`forward.undisturbed` without the hooks of the user that the network does not need."""
+        """`forward.undisturbed` as this network needs it."""
+        return undisturbed(self.model, **self._how(batch_statistics))
+
+    def _how(self, batch_statistics: bool) -> dict[str, Any]:
+        """Arguments of `forward.undisturbed`: off are the hooks of the user that the network does not need."""
         hooks = user_hooks(self.model)
         if any(id(hook.function) not in self.hooks for hook in hooks):
             needed = self._needed({id(hook.function) for hook in hooks})
             self.hooks.update({id(hook.function): (hook, id(hook.function) in needed) for hook in hooks})
         off = [identity for identity, (_, needed) in self.hooks.items() if not needed]
-        return undisturbed(self.model, batch_statistics=batch_statistics, off=off)
+        return {"batch_statistics": batch_statistics, "off": off, **self.needs}
 
     def _needed(self, hooks: set[int]) -> Collection[int]:
         """Hooks that two points need: those that return something, if these alone give the same numbers, else all."""
@@ -257,7 +263,7 @@ class NetworkReader:
         def keep(name: str, value: object) -> None:
             trace[name] = value.detach().clone() if isinstance(value, Tensor) else None
 
-        with undisturbed(self.model, off=off, changing=changing), watched(self.model, keep), torch.no_grad():
+        with undisturbed(self.model, off=off, changing=changing, **self.needs), watched(self.model, keep):
             for name, value in parts_of(OUTPUT, self.model(*part.args, **part.kwargs)):
                 keep(name, value)
         return trace
@@ -279,25 +285,44 @@ class NetworkReader:
         Raises:
             ValueError: the network does not take the inputs, in one line.
         """
-        given = batch.fresh()
 
         def with_heads(name: str, value: object) -> None:
             emit(name, value)
             for head, part in self.features.heads_of(name, value):
                 emit(head, part)
 
-        with (
-            self.undisturbed(batch_statistics=self.batch_statistics),
-            watched(self.model, with_heads, functions=functions),
-            torch.no_grad(),
-        ):
-            try:
+        def once() -> object:
+            given = batch.fresh()
+            with watched(self.model, with_heads, functions=functions):
                 return self.model(*given.args, **given.kwargs)
+
+        try:
+            if not self.needs:
+                return self._first(once)
+            with self.undisturbed(batch_statistics=self.batch_statistics):
+                return once()
+        except (Exception, SystemExit) as error:
+            shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
+            raise ValueError(
+                f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
+            ) from error
+
+    def _first(self, once: Callable[[], object]) -> object:
+        """The first pass shows what the network needs: derivatives within its pass, or copies of parameters.
+
+        Raises:
+            Exception: of the network, which does not take the inputs.
+        """
+        errors = []
+        for grad in (False, True):
+            try:
+                returned, written = tried(self.model, once, **self._how(self.batch_statistics), grad=grad)
             except (Exception, SystemExit) as error:
-                shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
-                raise ValueError(
-                    f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
-                ) from error
+                errors.append(error)
+                continue
+            self.needs.update(grad=grad, written=written)
+            return returned
+        raise errors[0]
 
     def values(self, batch: Batch, *, functions: bool = False) -> dict[str, object]:
         """Copies of all layers of one forward pass, the input first and the output last."""
