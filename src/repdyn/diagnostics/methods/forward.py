@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import sys
+import types
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -183,6 +184,7 @@ def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_K
         kept: gets what was there.
     """
     memo = own_parts(model)
+    classes: dict[type, dict[str, object]] = {}
     for module in model.modules():
         if isinstance(module, torch.jit.ScriptModule):
             own = [(part, part.detach().clone()) for part in module.buffers(recurse=False)]
@@ -198,15 +200,27 @@ def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_K
             if buffer is not None and not is_lazy(buffer):
                 memo.setdefault(id(buffer), buffer.detach().clone())
                 module._buffers[name] = memo[id(buffer)]
-        classes = [kind for kind in type(module).__mro__[:-1] if not kind.__module__.startswith("torch.")]
-        of_classes = [(kind, {n: v for n, v in vars(kind).items() if not n.startswith("__")}) for kind in classes]
         attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
+        new = [kind for kind in type(module).__mro__[:-1] if kind not in classes]
+        classes |= {kind: {} if kind.__module__.startswith("torch.") else _own_values(kind) for kind in new}
+        of_classes = [(kind, classes[kind]) for kind in new if classes[kind]]
         kept.append(_Kept(module, type(module), attributes, parts, [], of_classes))
-        defaults = {name: value for _, values in reversed(of_classes) for name, value in values.items()}
-        defaults = {name: value for name, value in defaults.items() if copied(value, memo) is not value}
-        vars(module).update(
-            {name: copied_attribute(name, value, memo) for name, value in (defaults | attributes).items()}
-        )
+        copies = {name: copied_attribute(name, value, memo) for name, value in attributes.items()}
+        for kind in type(module).__mro__[:-1]:
+            for name, value in classes[kind].items():
+                if name not in copies and (twin := copied(value, memo)) is not value:
+                    copies[name] = twin
+        vars(module).update(copies)
+
+
+def _own_values(kind: type) -> dict[str, object]:
+    """What a class keeps for all its modules, without its functions."""
+    return {
+        name: value
+        for name, value in vars(kind).items()
+        if not name.startswith("__")
+        and not isinstance(value, types.FunctionType | property | classmethod | staticmethod)
+    }
 
 
 def _put_back(kept: list[_Kept]) -> None:

@@ -30,6 +30,7 @@ FLAGS = ("_forward_pre_hooks_with_kwargs", "_forward_hooks_with_kwargs", "_forwa
 NOT_THE_USERS = ("torch.", "repdyn.diagnostics.")
 CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 GENERATORS = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
+PLAIN = frozenset({bool, int, float, str, type(None)})
 MANY = 1000  # entries; a vocabulary is not searched for tensors
 OTHERS = ("torch.", "accelerate.", "lightning.", "pytorch_lightning.")  # objects of theirs in modules stay the same
 
@@ -170,6 +171,8 @@ def copied_attribute(name: str, value: Any, memo: dict[int, Any]) -> Any:
         value: its value.
         memo: as `copied` has it.
     """
+    if type(value) in PLAIN:
+        return value
     if name == "forward":
         return value if _origin(value).startswith((*NOT_THE_USERS, *OTHERS)) else copied_hook(value, memo)
     twin = copied(value, memo)
