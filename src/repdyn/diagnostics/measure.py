@@ -39,7 +39,15 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import check_labels
 from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.made_of import check_same, made_of
-from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.reader import (
+    MEMORY,
+    Adapter,
+    Features,
+    check_options,
+    network_reader,
+    option_names,
+    reader_of,
+)
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -172,6 +180,7 @@ def measurement(
     if two and (reader.features.mask is not None or reader.mask is not None):
         raise ValueError(f"{two[0]}: the mask of features is one of the points; measure the others on their own")
     collector = Collector(reader, request)
+    collector.planned.check_axes()
     if other_form is not None:
         if "forms" not in collector.measures:
             raise ValueError(f"other_form: the measures {', '.join(collector.measures)} lack forms; add it")
@@ -188,7 +197,7 @@ def measurement(
         request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
         residual=None, measures=measures, embeddings=None, classifier=None, held_out=False, other_form=False,
     )  # fmt: skip
-    reader = network_reader(model, others, **reading | {"labels": answers, "targets": None})
+    reader = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None})
     collector_held_out = Collector(reader, other)
     if "domains" in collector.measures:
         collector.put_beside("domains", collector_held_out.planned, collector_held_out.labels)
@@ -201,7 +210,7 @@ def _in_other_form(collector: Collector, other_form: object, reading: Mapping[st
     Raises:
         ValueError: another number of points, or labels of a loader that are not theirs.
     """
-    other = plan(network_reader(collector.reader.model, other_form, **reading), collector.request.layers)
+    other = plan(reader_of("other_form", collector.reader.model, other_form, reading), collector.request.layers)
     if other.points != collector.planned.points:
         raise ValueError(f"other_form has {other.points} points; give the {collector.planned.points} of inputs")
     check_labels("other_form", collector.reader.inputs, other.reader.inputs)
@@ -217,6 +226,8 @@ def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
     if not isinstance(held_out, tuple) or len(held_out) != 2:
         given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
         raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
+    if held_out[1] is None:
+        raise ValueError("held_out has None as its labels; give (inputs, labels) or (inputs, targets)")
     return held_out[0], as_answers("labels of held_out", held_out[1])
 
 
@@ -334,7 +345,7 @@ class Recorder:
     ) -> None:
         self.model, self.layers, self.time, self.units = model, layers, time, units
         check_options(options, option_names(Recorder, measure))
-        check_arguments(file=file)
+        check_arguments(file=file, resume=resume, units=units)
         taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
         if not isinstance(time, str) or not time or time in taken:
             raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
@@ -344,10 +355,10 @@ class Recorder:
         self.inputs = network_reader(model, inputs, **reading).inputs
         if "held_out" in options and options["held_out"] is not None:
             others, answers = inputs_and_answers(options["held_out"])
-            theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
+            theirs = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None}).inputs
             options = options | {"held_out": (theirs, answers)}
         if options.get("other_form") is not None:
-            options = options | {"other_form": network_reader(model, options["other_form"], **reading).inputs}
+            options = options | {"other_form": reader_of("other_form", model, options["other_form"], reading).inputs}
         self.options = options
         self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger

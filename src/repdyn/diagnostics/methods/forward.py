@@ -1,11 +1,11 @@
 """A forward pass that leaves no trace, and the layers that it goes through, one name per call.
 
 Modes, parameters, buffers, what modules keep in attributes, random state, precision and compilation are afterwards as
-they were. A module is named as in
-`model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the tensors of a tuple or
-dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's code
-(a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of torch.fx: the module's
-path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
+they were. A module is named as in `model.named_modules()`, its second call `name#2`; the first call of one named `input`
+or `output` is `input#1`, since these are what the network takes and returns; what goes into a module is `name:input`;
+the tensors of a tuple or dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called
+in a module's code (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of
+torch.fx: the module's path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from torch.overrides import TorchFunctionMode
 
 from repdyn.diagnostics.methods.hooks import copied, copied_attribute, hooks_apart, own_parts
 
+INPUT, OUTPUT = "input", "output"
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
 OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
@@ -265,10 +266,13 @@ def _set_mode(module: nn.Module, training: bool) -> None:
 def readable(value: object) -> object:
     """A value as an ordinary tensor: integers of a quantized network as numbers, a packed sequence padded with zeros.
 
-    A padded sequence has points first, then moments. What is neither stays as it is.
+    A padded sequence has points first, then moments, and the attribute `tokens`, which are no padding. What is neither
+    stays as it is.
     """
     if isinstance(value, PackedSequence):
-        return pad_packed_sequence(value, batch_first=True)[0]
+        padded, lengths = pad_packed_sequence(value, batch_first=True)
+        padded.tokens = torch.arange(padded.shape[1]) < lengths[:, None]  # type: ignore[attr-defined]
+        return padded
     return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
 
 
@@ -330,8 +334,7 @@ def _hooks(name: str, module: nn.Module, calls: _Calls) -> Iterator:
         calls.path.append((name, plain))
         first = next((part for part in (*args, *kwargs.values()) if isinstance(part, Tensor | PackedSequence)), None)
         if name and first is not None:
-            seen = calls.counts[name]
-            calls.report(f"{name}:input" if not seen else f"{name}#{seen + 1}:input", first)
+            calls.report(f"{call_name(name, calls.counts[name] + 1)}:input", first)
 
     def after(_module: nn.Module, _args: tuple, returned: object) -> None:
         calls.path.pop()
@@ -361,6 +364,16 @@ def parts_of(name: str, returned: object) -> Iterator[tuple[str, object]]:
         yield name, returned
 
 
+def call_name(name: str, number: int = 1) -> str:
+    """The name of a call of a module.
+
+    Example:
+        >>> call_name("relu"), call_name("relu", 2), call_name("output")
+        ('relu', 'relu#2', 'output#1')
+    """
+    return f"{name}#{number}" if number > 1 or name in (INPUT, OUTPUT) else name
+
+
 class _Calls:
     """Where the forward pass is, and how often each name was met."""
 
@@ -382,7 +395,7 @@ class _Calls:
 
     def module_name(self, name: str) -> str:
         self.counts[name] += 1
-        return f"{name}#{self.counts[name]}" if self.counts[name] > 1 else name
+        return call_name(name, self.counts[name])
 
     def function_name(self, function: str) -> str:
         name = f"{self.path[-1][0]}.{function}".lstrip(".")

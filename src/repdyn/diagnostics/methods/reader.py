@@ -6,6 +6,7 @@ which tensor counts of what the network returns.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
@@ -20,6 +21,8 @@ from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
 from repdyn.diagnostics.methods.forward import (
+    INPUT,
+    OUTPUT,
     Unusual,
     in_one_line,
     parts_of,
@@ -34,9 +37,9 @@ from repdyn.diagnostics.methods.hooks import Hook, user_hooks
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
 PADDING = ("attention_mask", "src_key_padding_mask", "key_padding_mask")  # the first keeps, the others take out
+MASKED = -1e3  # what a mask that is added to scores takes out has at most
 ONE_ROW = ("pool", "first", "last")  # of all tokens of a point
 KINDS = ("flatten", *ONE_ROW, "tokens")
-INPUT, OUTPUT = "input", "output"
 MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
 Adapter = Callable[[object], Tensor] | str | int | None
 
@@ -53,7 +56,8 @@ class Features:
         channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by all kinds
             but "flatten" in layers with more than two axes, which no shape shows.
         mask: the tokens that count, shape (points, tokens). None for all; for "pool", "first" and "last" for those that
-            an input named `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out.
+            an input named `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out,
+            and of a packed sequence for those that it has.
         heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
             has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
             enters the last projection (`name:input`). None for none.
@@ -74,7 +78,7 @@ class Features:
         if self.channels is not None and (not is_whole(self.channels, -99) or not self.channels):
             raise ValueError(f"channels is {shown(self.channels)}; give an axis behind that of points, such as 1 or -1")
         if self.mask is not None:
-            mask = np.asarray(self.mask)
+            mask = as_answers("mask", self.mask)
             if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
                 raise ValueError(
                     f"mask has shape {mask.shape} and type {mask.dtype}; give (points, tokens), True for what counts"
@@ -163,13 +167,46 @@ def _tokens_second(tensor: Tensor, mask: Tensor) -> Tensor:
     return moved.reshape(*moved.shape[:2], -1, moved.shape[-1])
 
 
-def _padding(batch: Batch) -> Tensor | None:
-    """The tokens that are no padding, shape (points, tokens), as the keywords of an input say."""
-    for name in PADDING:
-        part = batch.kwargs.get(name)
-        if isinstance(part, Tensor) and part.ndim == 2 and bool(((part == 0) | (part == 1)).all()):
-            return part == (name == "attention_mask")
-    return None
+def _padding(model: nn.Module, batch: Batch, points: int | None) -> Tensor | None:
+    """The tokens that are no padding, shape (points, tokens), as an argument of the network says.
+
+    Raises:
+        ValueError: it does not say which, or several of them differ.
+    """
+    arguments: dict[str, object] = dict(batch.kwargs)
+    if batch.args:
+        with contextlib.suppress(TypeError, ValueError):  # without a signature
+            arguments = inspect.signature(model.forward).bind(*batch.args, **batch.kwargs).arguments | arguments
+    named = [name for known in PADDING for name in arguments if name.endswith(known)]
+    found = {name: _real(name, part, points) for name in named if isinstance(part := arguments[name], Tensor)}
+    if not found:
+        return None
+    first = next((name for name in PADDING if name in found), next(iter(found)))
+    for name, mask in found.items():
+        if mask.shape == found[first].shape and not torch.equal(mask, found[first]):
+            raise ValueError(
+                f"{first} and {name} differ, so that nothing says which tokens of a layer are padding; measure the "
+                "layers of each on their own, with features=Features(..., mask=mask)"
+            )
+    return found[first]
+
+
+def _real(name: str, mask: Tensor, points: int | None) -> Tensor:
+    """Which tokens a mask keeps: of zeros and ones, of truth values, or of zeros and large negative numbers.
+
+    Raises:
+        ValueError: another one.
+    """
+    part = mask.reshape(len(mask), -1) if mask.ndim > 2 and mask.numel() == len(mask) * mask.shape[-1] else mask
+    if part.ndim == 2 and len(part) == (points or len(part)):
+        if bool(((part == 0) | (part == 1)).all()):
+            return part == name.endswith(PADDING[0])
+        if bool(((part == 0) | (part <= MASKED)).all()):
+            return part == 0
+    raise ValueError(
+        f"{name} has shape {tuple(mask.shape)} and type {mask.dtype}, which does not say which tokens are padding; "
+        "give features=Features(..., mask=mask), shape (points, tokens), True for what counts"
+    )
 
 
 def as_rows(tensor: Tensor) -> NDArray[np.floating]:
@@ -188,7 +225,7 @@ def shape_text(value: object) -> str:
 
 
 def adapted(returned: Any, adapter: Adapter) -> Tensor:
-    """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
+    """The output: by a key, name, index or function; without one a tensor itself, or the first part of a tuple."""
     if adapter is None and isinstance(returned, Mapping):
         tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]
         if len(tensors) != 1:
@@ -198,7 +235,10 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
             )
         adapter = tensors[0]
     returned = readable(returned)
-    if isinstance(adapter, str | int):
+    part_of_object = isinstance(adapter, str) and not isinstance(returned, Tensor | Mapping)
+    if part_of_object and hasattr(returned, cast("str", adapter)):  # of a dataclass or a named tuple
+        returned = getattr(returned, cast("str", adapter))
+    elif isinstance(adapter, str | int):
         try:
             if isinstance(returned, Tensor) and isinstance(adapter, str):
                 raise KeyError(adapter)  # torch would take a text for a list of indices
@@ -272,8 +312,9 @@ class NetworkReader:
         """The tokens of a batch that count in a mean, shape (points, tokens); None where all do."""
         if self.features.kind not in ONE_ROW:
             return None
-        mask = _padding(self.inputs.batches[number])
-        if self.mask is not None:
+        if self.mask is None:
+            mask = _padding(self.model, self.inputs.batches[number], self.inputs.sizes[number])
+        else:
             sizes = self.inputs.sizes
             first, size = sum(size or 0 for size in sizes[:number]), sizes[number] or 0
             mask = torch.from_numpy(self.mask[first : first + size])
@@ -396,6 +437,18 @@ def network_reader(
             sizes = " + ".join(map(str, batches.sizes))
             raise ValueError(f"mask has shape {mask.shape}; give (points, tokens) for {sizes} points")
     return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory, mask)
+
+
+def reader_of(name: str, model: nn.Module, inputs: object, reading: Mapping[str, Any]) -> NetworkReader:
+    """`network_reader` of further points, whose errors name the argument that holds them.
+
+    Raises:
+        ValueError: as `network_reader`.
+    """
+    try:
+        return network_reader(model, inputs, **reading)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def check_numbers(model: nn.Module) -> None:
