@@ -78,7 +78,10 @@ class Features:
         if self.channels is not None and (not is_whole(self.channels, -99) or not self.channels):
             raise ValueError(f"channels is {shown(self.channels)}; give an axis behind that of points, such as 1 or -1")
         if self.mask is not None:
-            mask = as_answers("mask", self.mask)
+            try:
+                mask = np.asarray(self.mask)
+            except ValueError as error:
+                raise ValueError("mask has rows of different lengths; give (points, tokens)") from error
             if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
                 raise ValueError(
                     f"mask has shape {mask.shape} and type {mask.dtype}; give (points, tokens), True for what counts"
