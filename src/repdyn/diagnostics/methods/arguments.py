@@ -81,6 +81,8 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, list | tuple),
         "a list of networks, or of their weights, of other seeds",
     ),
+    "network": (callable, "a function of what is trained that returns the network"),
+    "when": (callable, "a function of the step, such as growing()"),
     "steps": (is_whole, "a whole number, 1 or more"),
     "units": (lambda value: isinstance(value, str), "the unit of time, such as '1'"),
     "unpack": (callable, "a function of a batch that returns (inputs, labels)"),

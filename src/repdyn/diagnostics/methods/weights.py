@@ -316,7 +316,8 @@ def _read(path: Path) -> object:
     if beginning[8:9] == b"{" or (path.suffix == ".safetensors" and not beginning.startswith(b"PK")):
         return _safetensors(path)
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - unpickles nothing but tensors
+        with path.open("rb") as file:  # by its name torch would choose the format
+            return torch.load(file, map_location="cpu", weights_only=True)  # noqa: TID251 - unpickles tensors alone
     except Exception as error:  # what torch raises depends on what the file holds
         if objects := _objects(path, error):
             raise DataError(
