@@ -189,6 +189,8 @@ def test_misspelt_options_are_refused_at_once():
 ELSEWHERE = [
     (lambda: Recorder(Odd(), X(), time="layer"), "time is 'layer'"),
     (lambda: Recorder(Odd(), X(), time="loss"), "time is 'loss'"),
+    (lambda: Recorder(Odd(), X(), time="a/b"), "time is 'a/b'.*netCDF.*'epoch'"),
+    (lambda: Recorder(Odd(), X(), time="a\nb"), "time is 'a.*netCDF"),
     (lambda: Recorder(Odd(), X(), file=3), "file is 3.*path"),
     (lambda: Recorder(Odd(), X(), logger=3), "logger is a int.*add_scalar"),
     (lambda: Recorder(Odd(), X())("5"), "step is '5'.*finite"),

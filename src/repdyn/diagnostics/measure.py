@@ -22,6 +22,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
@@ -51,6 +52,7 @@ from repdyn.diagnostics.methods.reader import (
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
 
+LARGEST, LONGEST = 2**63, 60  # whole number and name, in letters, of a dimension of netCDF
 MADE_OF = "recorded_of"  # attribute of a recorded file: digests of points, network and options
 
 
@@ -349,6 +351,8 @@ class Recorder:
         taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
         if not isinstance(time, str) or not time or time in taken:
             raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
+        if "/" in time or time != time.strip() or not time.isprintable() or len(time) > LONGEST:
+            raise ValueError(f"time is {shown(time)}, which no netCDF file takes as a name; give one such as 'epoch'")
         if logger is not None:
             recording.check_logger(logger)
         reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
@@ -388,7 +392,7 @@ class Recorder:
                 `measure` refuses.
             DataError: at the first call, a file that cannot be written.
         """
-        self._check_step(step)
+        step = self._checked(step)
         if self.steps and step <= self.steps[-1]:
             raise ValueError(
                 f"{self.time} {step} comes after {self.steps[-1]}; record each once, in increasing order, or call "
@@ -408,9 +412,12 @@ class Recorder:
             self._log(moment, step)
         return moment
 
-    def _check_step(self, step: object) -> None:
+    def _checked(self, step: Any) -> float:
+        """A step as a plain number, whole where it is."""
         if not is_number(step):
             raise ValueError(f"{self.time} is {shown(step)}; give a finite number")
+        number = step.item() if hasattr(step, "item") else step
+        return int(number) if isinstance(number, Integral) and abs(int(number)) < LARGEST else float(number)
 
     def _log(self, moment: xr.Dataset, step: float) -> None:
         """Hands the numbers to the logger; a warning if that fails after the first time."""
@@ -427,7 +434,7 @@ class Recorder:
         Raises:
             ValueError: at the first call, what `measure` refuses.
         """
-        self._check_step(step)
+        step = self._checked(step)
         if not self.steps or step > self.steps[-1]:
             return self(step)
         moment = self._measured()
@@ -443,7 +450,7 @@ class Recorder:
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
-        self._check_step(step)
+        step = self._checked(step)
         count = sum(recorded < step for recorded in self.steps)
         self.waiting = [moment for moment in self.waiting if moment[0] < step]
         if self.file and count < self.written:
@@ -473,7 +480,10 @@ class Recorder:
         while self.waiting:
             step, moment = self.waiting[0]
             try:
-                if self.written:
+                whole = not any(isinstance(earlier, float) for earlier in self.steps[: self.written])
+                if self.written and whole and isinstance(step, float):  # a file of whole steps takes no other
+                    recording.insert(file, moment, step, self.time, self.units)
+                elif self.written:
                     recording.append(file, moment, step, self.time, self.written)
                 else:
                     made = moment.assign_attrs({MADE_OF: json.dumps(self.made_of)})
