@@ -90,7 +90,8 @@ def measure(
             inputs, or a loader of any of these, alone or as (inputs, labels). A loader must not shuffle if `labels` or
             `pairs` are given separately.
         layers: names as `names` lists them, "input", "output"; None takes every module without submodules. A
-            module that runs several times is `name`, `name#2`, ...; functions have torchvision's names, `block.add`.
+            module that runs several times is `name`, `name#2`, ..., one named `input` or `output` is `input#1`;
+            functions have torchvision's names, `block.add`.
         labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
             mean one-hot targets there.
@@ -101,7 +102,8 @@ def measure(
             all that the arguments allow.
         features: "flatten", or `Features("pool", channels=1)`, `Features("tokens", channels=-1, mask=mask)`, or a
             function of name and tensor (points first) to (points, units).
-        output: which part of what the network returns counts: a key, an index, or a function to a tensor.
+        output: which part of what the network returns counts: a key, a name, an index, or a function to a
+            tensor.
         axes: axis that counts points, by layer, where it is not the one that grows with the points; "input" for inputs.
         batch_size: points per forward pass; None runs all at once.
         unpack: turns a loader's batch into (inputs, labels or targets or None).

@@ -28,7 +28,7 @@ from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.overrides import TorchFunctionMode
 
-from repdyn.diagnostics.methods.hooks import copied, copied_attribute, hooks_apart, own_parts
+from repdyn.diagnostics.methods.hooks import copied, copied_attribute, hooks_apart, own_parts, parameters_of
 
 INPUT, OUTPUT = "input", "output"
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
@@ -134,10 +134,10 @@ def tried(model: nn.Module, run: Callable[[], object], **how: Any) -> tuple[obje
         run: the pass, on copies of the parameters.
         how: further arguments of `undisturbed`.
     """
-    own = list(model.parameters())
+    own = parameters_of(model)
     with warnings.catch_warnings(), undisturbed(model, written=None, **how):
         warnings.filterwarnings("ignore", "RNN module weights")  # of copies, which are not in one piece of memory
-        twins = list(model.parameters())
+        twins = parameters_of(model)
         before = [twin._version for twin in twins]
         returned = run()
         changed = {
@@ -185,6 +185,10 @@ def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_K
         kept: gets what was there.
     """
     memo = own_parts(model)
+    for part in parameters_of(model):
+        wanted = written is None or id(part) in written
+        if wanted and type(part) is nn.Parameter and not part.is_meta and memo[id(part)] is part:
+            memo[id(part)] = nn.Parameter(part.detach().clone(), part.requires_grad)
     classes: dict[type, dict[str, object]] = {}
     for module in model.modules():
         if isinstance(module, torch.jit.ScriptModule):
@@ -192,20 +196,16 @@ def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_K
             kept.append(_Kept(module, type(module), {}, {}, own, []))
             continue
         parts = {name: getattr(module, name).copy() for name in PARTS}
-        for name, part in module._parameters.items():
-            if type(part) is nn.Parameter and not part.is_meta and (written is None or id(part) in written):
-                if memo[id(part)] is part:
-                    memo[id(part)] = nn.Parameter(part.detach().clone(), part.requires_grad)
-                module._parameters[name] = memo[id(part)]
-        for name, buffer in module._buffers.items():
-            if buffer is not None and not is_lazy(buffer):
-                memo.setdefault(id(buffer), buffer.detach().clone())
-                module._buffers[name] = memo[id(buffer)]
         attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
         new = [kind for kind in type(module).__mro__[:-1] if kind not in classes]
         classes |= {kind: {} if kind.__module__.startswith("torch.") else _own_values(kind) for kind in new}
         of_classes = [(kind, classes[kind]) for kind in new if classes[kind]]
         kept.append(_Kept(module, type(module), attributes, parts, [], of_classes))
+        module._parameters.update({n: memo[id(part)] for n, part in module._parameters.items() if part is not None})
+        for name, buffer in module._buffers.items():
+            if buffer is not None and not is_lazy(buffer):
+                memo.setdefault(id(buffer), buffer.detach().clone())
+                module._buffers[name] = memo[id(buffer)]
         copies = {name: copied_attribute(name, value, memo) for name, value in attributes.items()}
         for kind in type(module).__mro__[:-1]:
             for name, value in classes[kind].items():

@@ -97,7 +97,12 @@ def hooks_apart(model: nn.Module, off: Collection[int], changing: set[int]) -> I
 
 def own_parts(model: nn.Module) -> dict[int, Any]:
     """Modules and parameters of a network by id, as `copied` takes what stays the same."""
-    return {id(part): part for part in (*model.modules(), *model.parameters())}
+    return {id(part): part for part in (*model.modules(), *parameters_of(model))}
+
+
+def parameters_of(model: nn.Module) -> list[nn.Parameter]:
+    """What all modules hold as parameters, shared ones several times, whatever the network's own `parameters` says."""
+    return [part for module in model.modules() for part in module._parameters.values() if part is not None]
 
 
 def _flags(model: nn.Module) -> Iterator[dict]:
@@ -145,21 +150,23 @@ def _copied_function(function: types.FunctionType, memo: dict[int, Any]) -> type
     made = types.FunctionType(function.__code__, own, function.__name__, function.__defaults__, cells or None)
     made.__kwdefaults__ = function.__kwdefaults__
     memo[id(function)] = made
+    wrapped = vars(function).get("__wrapped__")
+    made.__dict__.update({name: copied(value, memo) for name, value in vars(function).items()})
     for name in function.__code__.co_names:
         if name in spaces and own[name] is spaces[name]:
-            own[name] = _copied_kept(spaces[name], spaces, memo)
+            own[name] = _copied_kept(spaces[name], spaces, memo, wrapped)
     for cell, original in zip(cells, function.__closure__ or (), strict=True):
         try:
-            cell.cell_contents = _copied_kept(original.cell_contents, spaces, memo)
+            cell.cell_contents = _copied_kept(original.cell_contents, spaces, memo, wrapped)
         except ValueError:  # an empty cell
             continue
     return made
 
 
-def _copied_kept(value: Any, spaces: dict[str, Any], memo: dict[int, Any]) -> Any:
-    """A copy of what a function keeps, and of functions of the same file."""
+def _copied_kept(value: Any, spaces: dict[str, Any], memo: dict[int, Any], wrapped: object) -> Any:
+    """A copy of what a function keeps, and of functions of the same file or that it wraps."""
     if isinstance(value, types.FunctionType):
-        return _copied_function(value, memo) if value.__globals__ is spaces else value
+        return _copied_function(value, memo) if value.__globals__ is spaces or value is wrapped else value
     return copied_hook(value, memo) if isinstance(value, types.MethodType) else _copied_object(value, memo)
 
 
@@ -174,7 +181,10 @@ def copied_attribute(name: str, value: Any, memo: dict[int, Any]) -> Any:
     if type(value) in PLAIN:
         return value
     if name == "forward":
-        return value if _origin(value).startswith((*NOT_THE_USERS, *OTHERS)) else copied_hook(value, memo)
+        spaces = getattr(value, "__globals__", {})
+        origin = f"{spaces['__name__']}." if "__name__" in spaces else _origin(value)
+        apart = origin.startswith(("torch._dynamo.", "repdyn.diagnostics.", "accelerate."))
+        return value if apart else copied_hook(value, memo)
     twin = copied(value, memo)
     apart = isinstance(value, (nn.Module, types.MethodType, *weakref.ProxyTypes))
     if twin is not value or apart or f"{type(value).__module__}.".startswith(OTHERS):
