@@ -412,9 +412,9 @@ def _unpacked(entry: object, unpack: Callable[[object], tuple]) -> tuple[object,
         if unpack is usual_unpack:
             raise
         raise ValueError(f"unpack raised {in_one_line(error)}; it must return (inputs, labels) of a batch") from error
-    if not isinstance(returned, tuple) or len(returned) != 2:
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise ValueError(f"unpack returned {shown(returned)}; it must return (inputs, labels) of a batch")
-    return returned
+    return returned[0], returned[1]
 
 
 def _answers(answer: object) -> Tensor:
@@ -471,8 +471,9 @@ def _held(owner: Any) -> list[Any]:
     if isinstance(owner, types.MethodType):
         return [owner.__self__]
     if isinstance(owner, types.FunctionType):
-        cells = inspect.getclosurevars(owner)
-        return [*cells.nonlocals.values(), *(part for part in cells.globals.values() if type(part) in GENERATORS)]
+        named = [owner.__globals__.get(name) for name in owner.__code__.co_names]
+        cells = [cell.cell_contents for cell in owner.__closure__ or () if cell != types.CellType()]  # no empty ones
+        return [*cells, *(part for part in named if type(part) in GENERATORS)]
     if isinstance(owner, (*CONTAINERS, tuple)):
         return list(owner.values() if isinstance(owner, dict) else owner) if len(owner) <= MANY else []
     apart = (Tensor, np.ndarray, nn.Module, type, types.ModuleType)

@@ -36,7 +36,15 @@ from repdyn.diagnostics.methods.forward import (
 from repdyn.diagnostics.methods.hooks import Hook, user_hooks
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
-PADDING = ("attention_mask", "src_key_padding_mask", "key_padding_mask")  # the first keeps, the others take out
+PADDING = (  # those of attention keep, the others take out
+    "attention_mask",
+    "src_key_padding_mask",
+    "key_padding_mask",
+    "encoder_attention_mask",
+    "decoder_attention_mask",
+    "tgt_key_padding_mask",
+    "memory_key_padding_mask",
+)
 MASKED = -1e3  # what a mask that is added to scores takes out has at most
 ONE_ROW = ("pool", "first", "last")  # of all tokens of a point
 KINDS = ("flatten", *ONE_ROW, "tokens")
@@ -180,11 +188,10 @@ def _padding(model: nn.Module, batch: Batch, points: int | None) -> Tensor | Non
     if batch.args:
         with contextlib.suppress(TypeError, ValueError):  # without a signature
             arguments = inspect.signature(model.forward).bind(*batch.args, **batch.kwargs).arguments | arguments
-    named = [name for known in PADDING for name in arguments if name.endswith(known)]
-    found = {name: _real(name, part, points) for name in named if isinstance(part := arguments[name], Tensor)}
+    found = {name: _real(name, part, points) for name in PADDING if isinstance(part := arguments.get(name), Tensor)}
     if not found:
         return None
-    first = next((name for name in PADDING if name in found), next(iter(found)))
+    first = next(iter(found))
     for name, mask in found.items():
         if mask.shape == found[first].shape and not torch.equal(mask, found[first]):
             raise ValueError(
@@ -203,7 +210,7 @@ def _real(name: str, mask: Tensor, points: int | None) -> Tensor:
     part = mask.reshape(len(mask), -1) if mask.ndim > 2 and mask.numel() == len(mask) * mask.shape[-1] else mask
     if part.ndim == 2 and len(part) == (points or len(part)):
         if bool(((part == 0) | (part == 1)).all()):
-            return part == name.endswith(PADDING[0])
+            return part == name.endswith("attention_mask")
         if bool(((part == 0) | (part <= MASKED)).all()):
             return part == 0
     raise ValueError(

@@ -311,6 +311,8 @@ def _read(path: Path) -> object:
             beginning = file.read(len(POINTER))
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
     if beginning == POINTER:
         raise DataError(f"{path}: is a pointer of Git LFS to the file; get the file itself: git lfs pull")
     if beginning[8:9] == b"{" or (path.suffix == ".safetensors" and not beginning.startswith(b"PK")):
