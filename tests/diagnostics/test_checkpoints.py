@@ -77,6 +77,8 @@ MOMENTS = {
     "one file": ("resnet18_5.pt 5",),
     "versions alone": ("model-v1.pt 1", "model-v12.pt 12"),
     "metrics": ("ckpt_5_acc_91.pt 5", "ckpt_10_acc_88.pt 10"),
+    "thousands": ("step_1,000.pt 1000", "step_500.pt 500", "step_12,500.pt 12500"),
+    "hidden files": ("step_1.pt 1", "._step_1.pt", ".step_2.pt", "step_3.pt 3"),
     "learning rates": ("lr=1e-05_epoch3.pt 3", "lr=1e-05_epoch12.pt 12"),
     "other files": ("step_1.pt 1", "notes_1.txt", "step_2.pt.old", "optimizer_7.pt", "training_args.bin"),
 }
@@ -99,6 +101,14 @@ def test_folders_of_hugging_face_are_checkpoints(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "training_args.bin").touch()
     assert list(checkpoints(tmp_path)) == [20, 500, 1000]
+
+
+def test_a_link_to_a_checkpoint_is_none(tmp_path):
+    for step in (1, 2):
+        (tmp_path / f"step_{step}.pt").touch()
+    for name in ("last.pt", "best_1.pt"):
+        (tmp_path / name).symlink_to(tmp_path / "step_2.pt")
+    assert {step: path.name for step, path in checkpoints(tmp_path).items()} == {1: "step_1.pt", 2: "step_2.pt"}
 
 
 def test_files_tell_their_moment_where_their_names_do_not(tmp_path):

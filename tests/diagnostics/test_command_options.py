@@ -194,6 +194,22 @@ def test_similarities_replace_no_input(words, tmp_path, capsys):
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()} == before
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".png"])
+@pytest.mark.parametrize("command", ["measure", "similarity"])
+def test_figures_replace_figures_alone(command, suffix, tmp_path, capsys):
+    (tmp_path / "nets.py").write_text("from torch import nn\n\ndef build():\n    return nn.Linear(6, 3)\n")
+    mine = tmp_path / f"through_depth{suffix}"
+    mine.write_text("[1]")
+    words = "--figures ." if command == "measure" else "--figure through_depth --out a.nc"
+    arguments = [command, "nets:build", "--data", "data.npz", *words.split()]
+    assert main(arguments) == 1
+    assert re.search(rf"figures?: .*through_depth\{suffix} is there already", capsys.readouterr().err)
+    assert mine.read_text() == "[1]"
+    assert not (tmp_path / "a.nc").exists()
+    mine.unlink()
+    assert [main(arguments), main(arguments)] == [0, 0]  # again over its own
+
+
 def test_link_stays_and_its_file_is_written(tmp_path):
     (tmp_path / "nets.py").write_text("from torch import nn\n\ndef build():\n    return nn.Linear(6, 3)\n")
     (tmp_path / "link.nc").symlink_to(tmp_path / "found.nc")

@@ -408,3 +408,10 @@ def test_ids_are_one_per_point_of_the_inputs():
     X, _ = points()
     with pytest.raises(ValueError, match=r"ids.*23.*24"):
         compare(model(0), None, X, ids=range(23))
+
+
+def test_debiased_cka_of_three_points_says_why_it_is_missing():
+    found = compare(model(0), None, points(3)[0], measures=["cka", "cka_debiased"])
+    assert np.isnan(found["cka_debiased"]).all()
+    assert np.isfinite(found["cka"]).any()
+    assert "4 points" in found.attrs["left_out"]

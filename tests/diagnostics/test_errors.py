@@ -14,6 +14,7 @@ from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.methods.recording import scalars
 from repdyn.diagnostics.summary import summarize, words
 from repdyn.diagnostics.theory.identity import Residual
+from repdyn.diagnostics.theory.similarity import shape_of, similarities
 from repdyn.diagnostics.training_summary import summarize_training
 
 
@@ -66,6 +67,8 @@ INPUTS = [
     (iter([]), "inputs"),
     (iter([(torch.zeros(1, 4), torch.zeros(1))]), "inputs.*single point"),
     (iter([(torch.zeros(2, 4),) * 3]), "3 parts.*unpack"),
+    (iter([(torch.zeros(2, 4), ["a", "b"])]), r"labels \['a', 'b'\].*numbers"),
+    (iter([(torch.zeros(2, 4), [{"boxes": 1}] * 2)]), "labels.*numbers.*unpack"),
 ]
 OPTIONS = [
     ({"layers": ["encodre"]}, "'encodre'.*'encoder'"),
@@ -124,6 +127,19 @@ OPTIONS = [
     ({"loss": "mse"}, "loss is 'mse'.*function"),
     ({"embeddings": 3}, "embeddings is 3.*name"),
     ({"features": Features}, "features.*Features.*function"),
+    ({"bias": "no"}, "bias is 'no'.*True or False"),
+    ({"batch_statistics": "no"}, "batch_statistics is 'no'.*True or False"),
+    ({"progress": 3}, "progress is 3.*True or False"),
+    ({"output": True}, "output is True.*key"),
+    ({"loss": nn.CrossEntropyLoss}, "loss is <class.*function"),
+    ({"axes": {"encodre": 0}}, "axes.*'encodre'.*'encoder'"),
+    ({"residual": ["encoder", "encoder"]}, "residual.*twice.*encoder"),
+    ({"labels": np.full(8, 2**63, np.uint64)}, r"labels.*2\^63"),
+    ({"labels": torch.eye(8).to_sparse()}, "labels"),
+    ({"gamma": True}, "gamma is True.*above 0"),
+    ({"held_out": (X(), None)}, "held_out has None.*labels"),
+    ({"held_out": (X(1), [0])}, "held_out: inputs.*single point"),
+    ({"other_form": X(1)}, "other_form: inputs.*single point"),
 ]  # fmt: skip
 
 
@@ -136,6 +152,7 @@ FEATURES = [
     ({"channels": "1"}, "channels is '1'"),
     ({"channels": -1, "mask": np.full((8, 5), 0.5)}, r"mask.*\(8, 5\).*float64"),
     ({"channels": -1, "mask": "a"}, "mask.*points, tokens"),
+    ({"channels": -1, "mask": [[True], [True, False]]}, "mask.*points, tokens"),
 ]
 
 
@@ -172,11 +189,15 @@ def test_misspelt_options_are_refused_at_once():
 ELSEWHERE = [
     (lambda: Recorder(Odd(), X(), time="layer"), "time is 'layer'"),
     (lambda: Recorder(Odd(), X(), time="loss"), "time is 'loss'"),
+    (lambda: Recorder(Odd(), X(), time="a/b"), "time is 'a/b'.*netCDF.*'epoch'"),
+    (lambda: Recorder(Odd(), X(), time="a\nb"), "time is 'a.*netCDF"),
     (lambda: Recorder(Odd(), X(), file=3), "file is 3.*path"),
     (lambda: Recorder(Odd(), X(), logger=3), "logger is a int.*add_scalar"),
     (lambda: Recorder(Odd(), X())("5"), "step is '5'.*finite"),
     (lambda: Recorder(Odd(), X()).rewind(np.nan), "step is nan.*finite"),
     (lambda: Recorder(Odd(), X()).insert(None), "step is None.*finite"),
+    (lambda: Measuring(X(), None, 3, same, {}), "when is 3.*growing"),
+    (lambda: Measuring(X(), None, bool, 3, {}), "network is 3.*function"),
     (lambda: growing("a"), "factor is 'a'.*above 1"),
     (lambda: growing(np.inf), "factor is inf.*above 1"),
     (lambda: every(2.5), "steps is 2.5.*1 or more"),
@@ -185,6 +206,21 @@ ELSEWHERE = [
     (lambda: compare(Odd(), None, X(), reruns=nn.Sequential(Odd())), "reruns is a Sequential.*list"),
     (lambda: Arrays({3: X()}, range(8)), "name 3"),
     (lambda: Arrays(X(), range(8)), "dictionary"),
+    (lambda: measure(Odd(), iter([X()]), unpack=lambda batch: batch["x"]), "unpack raised IndexError.*inputs, labels"),
+    (lambda: measure(Odd(), iter([X()]), unpack=lambda batch: batch), r"unpack returned.*inputs, labels"),
+    (lambda: Recorder(Odd(), X(), units=3), "units is 3.*unit"),
+    (lambda: Recorder(Odd(), X(), resume="no"), "resume is 'no'.*True or False"),
+    (lambda: Recorder(Odd(), X())(True), "step is True.*finite"),
+    (lambda: compare(Odd(), None, X(), intervals="no"), "intervals is 'no'.*True or False"),
+    (lambda: compare(Odd(), None, X(), reruns=["a.pt"]), "rerun 0.*str.*state_dict"),
+    (lambda: compare(Odd(), Odd(), X(), other_inputs=X(1)), "other_inputs: inputs.*single point"),
+    (lambda: Arrays({"a": [[1], [1, 2]]}, [1, 2]), "'a' has rows of different lengths"),
+    (lambda: Arrays({"a": X()}, [[1], [1, 2]]), "ids.*different lengths"),
+    (lambda: similarities(X(), X()), r"first is a ndarray.*shape_of"),
+    (lambda: similarities(shape_of(X()), shape_of(X()), ["ckaa"]), "'ckaa'.*cka, cka_debiased"),
+    (lambda: shape_of(X()[0]), r"\(4,\).*points, units"),
+    (lambda: shape_of(with_nan()), "NaN"),
+    (lambda: words(None), "sentences holds None"),
     (lambda: summarize(Odd(), X(), held_out=3), "held_out.*int.*labels"),
     (lambda: words("abc"), "sentences holds 'abc'.*summarize"),
     (lambda: summarize_training(3), "recorded holds 3.*Recorder"),

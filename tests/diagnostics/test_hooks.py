@@ -1,5 +1,7 @@
 """Hooks of the user: those that watch see no pass of ours, those that the network needs run."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -85,7 +87,50 @@ def of_all_modules(model):
     return lambda: (store.state(), handle)[0]
 
 
-WATCHING = [by_closure, by_count, by_object, by_global, by_attribute, backward, of_all_modules]
+def by_attribute_of_its_own(model):
+    def add(*_):
+        add.count += 1
+
+    add.count = 0
+    model[2].register_forward_hook(add)
+    return lambda: add.count
+
+
+def decorated(model):
+    seen = []
+
+    @torch.no_grad()
+    def store(_module, _given, value):
+        seen.append(value.mean())
+
+    model[2].register_forward_hook(store)
+    return lambda: len(seen)
+
+
+def around_forward(model):
+    forward = model[3].forward
+
+    @functools.wraps(forward)
+    def counting(*given):
+        counting.count += 1
+        return forward(*given)
+
+    counting.count, model[3].forward = 0, counting
+    return lambda: counting.count
+
+
+WATCHING = [
+    by_closure,
+    by_count,
+    by_object,
+    by_global,
+    by_attribute,
+    by_attribute_of_its_own,
+    decorated,
+    around_forward,
+    backward,
+    of_all_modules,
+]
 
 
 @pytest.mark.parametrize("register", WATCHING)

@@ -2,6 +2,7 @@
 
 import copy
 from collections import UserDict
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ import torch
 import xarray as xr
 from torch import nn
 from torch.nn import functional
-from torch.nn.utils.rnn import pack_padded_sequence
-from torch.utils.data import DataLoader, RandomSampler, TensorDataset
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.data import ConcatDataset, DataLoader, RandomSampler, Subset, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure, names
 from repdyn.diagnostics.methods.inputs import StoredBatches, read_inputs, usual_unpack
@@ -428,7 +429,8 @@ def test_as_many_layers_at_a_time_as_the_memory_holds(memory, groups):
     model, X = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)), torch.randn(12, 4)
     calls = []
     forward = model[2].forward
-    model[2].forward = lambda x: (calls.append(1), forward(x))[1]
+    counted = {"forward": lambda _, x: (calls.append(1), forward(x))[1]}
+    model[2].__class__ = type("Counted", (model[2].__class__,), counted)
     options = {"measures": RANKS, "batch_size": 3, "memory": memory}
     measure(model, X, ["0"], **options)
     alone = len(calls)
@@ -465,6 +467,50 @@ def test_a_shuffling_loader_leaves_random_states_alone():
     measure(model, DataLoader(data, 4, sampler=sampler, generator=generators[2]))
     after = [*(own.get_state() for own in generators), torch.get_rng_state()]
     assert all(map(torch.equal, before, after))
+
+
+class Drawn:
+    """A data set of random points, in many places of which there may be a generator."""
+
+    def __init__(self, **kept):
+        vars(self).update(kept)
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, at):
+        return self.draw() + torch.arange(4) + at, at % 3
+
+
+def test_reading_a_loader_leaves_generators_alone_wherever_they_are():
+    rngs = [np.random.default_rng(1) for _ in range(4)]
+    dataset = ConcatDataset(
+        [
+            Drawn(draw=lambda: rngs[0].random()),
+            Drawn(draw=partial(lambda rng: rng.random(), rngs[1])),
+            Subset(Drawn(transforms=[{"rng": rngs[2]}], draw=rngs[2].random), range(5)),
+        ]
+    )
+
+    class Collate:
+        def __init__(self):
+            self.own = rngs[3]
+
+        def __call__(self, batch):
+            points, labels = zip(*batch, strict=True)
+            return torch.stack(points).float() * self.own.random(), torch.tensor(labels)
+
+    measure(nn.Linear(4, 3), DataLoader(dataset, 8, collate_fn=Collate()), measures=["ranks"])
+    assert [rng.random() for rng in rngs] == [np.random.default_rng(1).random()] * 4
+
+
+def test_labels_of_batches_of_one_point_are_numbers():
+    X, labels = normal(12, 4), np.arange(12) % 3
+    model = nn.Linear(4, 3)
+    for label in (int, np.int64, torch.tensor):
+        batches = ((X[at : at + 1], label(int(labels[at]))) for at in range(12))
+        found, wanted = measure(model, batches, measures=["loss"]), measure(model, X, labels=labels, measures=["loss"])
+        np.testing.assert_allclose(found["loss"], wanted["loss"], rtol=1e-6)
 
 
 def test_a_batch_of_a_loader_is_inputs_and_answers():
@@ -586,6 +632,52 @@ class Divided(nn.Module):
 
 def test_divisions_are_named_as_torch_fx_names_them():
     assert names(Divided(), torch.randn(3, 4))[1:-1] == fx_names(Divided())
+
+
+def test_modules_named_input_and_output_are_not_what_the_network_takes_and_returns():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.input, self.output = nn.Linear(4, 6), nn.Linear(6, 3)
+
+        def forward(self, x):
+            return self.output(self.input(x).relu()).sigmoid()
+
+    model, X, labels = Named(), normal(12, 4), np.arange(12) % 3
+    hidden = model.input(X).detach()
+    maps = {"input": X, "input#1": hidden, "output#1": model.output(hidden.relu()), "output": model(X)}
+    for batch_size in (None, 5):
+        found = measure(model, X, labels=labels, batch_size=batch_size)
+        assert found["layer"].values.tolist() == list(maps)
+        for name, rows in maps.items():
+            norms = rows.detach().double().norm(dim=1)
+            np.testing.assert_allclose(found["norm"].sel(layer=name), norms, rtol=1e-5, err_msg=name)
+        np.testing.assert_allclose(found["input_distance"][0], (X[1] - X[0]).double().square().sum(), rtol=1e-6)
+        named = measure(model, X, labels=labels, classifier="output", measures=["classifier"])
+        assert named["nc3"] == found["nc3"]
+    assert measure(model, X, ["input"], measures=["ranks"])["layer"].values.tolist() == ["input"]
+
+
+def test_what_runs_inside_functional_transforms_has_no_points_of_its_own():
+    class Ensemble(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.parts, self.last = nn.ModuleList(nn.Linear(4, 6) for _ in range(3)), nn.Linear(6, 3)
+
+        def forward(self, x):
+            weights, _ = torch.func.stack_module_state(list(self.parts))
+            call = partial(torch.func.functional_call, self.parts[0])
+            mean = torch.vmap(lambda one: call(one, (x,)))(weights).mean(dim=0)
+            return self.last(torch.func.jvp(torch.tanh, (mean,), (x[:, :1].expand_as(mean),))[1])
+
+    model, X = Ensemble(), normal(12, 4)
+    found = measure(model, X, measures=["angles"])
+    mean = sum(part(X) for part in model.parts) / 3
+    rows = model.last((1 - mean.tanh() ** 2) * X[:, :1]).detach().double()
+    np.testing.assert_allclose(found["norm"].sel(layer="last"), rows.norm(dim=1), rtol=1e-4)
+    assert "torch.func" in found.attrs["left_out"]
 
 
 def test_calls_of_a_shared_module_are_addressed_one_by_one():
@@ -733,6 +825,87 @@ def test_padding_does_not_count_however_long_it_is(width, kind, name, batch_size
     s = np.linalg.svd([rows(h[row]) for h, row in zip(hidden, kept.numpy(), strict=True)], compute_uv=False)
     share = s / s.sum()
     np.testing.assert_allclose(found["effective_rank"], np.exp(-np.sum(share * np.log(share))), rtol=1e-5)
+
+
+MASKS = {
+    "truth values": lambda kept: kept,
+    "single precision": lambda kept: kept.float(),
+    "added to scores": lambda kept: torch.zeros(kept.shape).masked_fill(~kept, -1e4),
+    "added, of all heads": lambda kept: torch.zeros(kept.shape).masked_fill(~kept, -torch.inf)[:, None, None],
+}
+
+
+def pooled_rank(hidden, kept):
+    """Effective rank of the means over the tokens that are kept, in double precision."""
+    hidden = hidden.detach().double().numpy()
+    s = np.linalg.svd([h[row].mean(axis=0) for h, row in zip(hidden, kept.numpy(), strict=True)], compute_uv=False)
+    share = s / s.sum()
+    return np.exp(-np.sum(share * np.log(share)))
+
+
+class Texts(nn.Module):
+    """Texts as numbers; what it is told of padding counts for the measurement alone."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.Linear(4, 5)
+
+    def forward(self, x, attention_mask, decoder_attention_mask=None):
+        return self.layer(x)
+
+
+def texts():
+    X, lengths = normal(6, 9, 4), torch.tensor([3, 9, 5, 2, 7, 4])
+    return X, lengths, torch.arange(9) < lengths[:, None]
+
+
+@pytest.mark.parametrize("form", MASKS)
+@pytest.mark.parametrize("by_name", [True, False])
+def test_padding_does_not_count_whatever_the_form_of_its_mask(form, by_name):
+    (X, _, kept), model = texts(), Texts()
+    inputs = {"x": X, "attention_mask": MASKS[form](kept)} if by_name else (X, MASKS[form](kept))
+    found = measure(model, inputs, ["layer"], features=Features("pool", channels=-1), measures=["ranks"])
+    np.testing.assert_allclose(found["effective_rank"], pooled_rank(model.layer(X), kept), rtol=1e-5)
+
+
+def test_masks_that_do_not_say_what_is_padding_are_refused():
+    X, _, kept = texts()
+    causal = torch.ones(6, 9, 9).tril()
+    for masks, message in (
+        ({"attention_mask": causal}, r"attention_mask has shape \(6, 9, 9\).*mask="),
+        ({"attention_mask": kept / 2}, "attention_mask.*padding"),
+        ({"attention_mask": kept, "decoder_attention_mask": kept.flip(0)}, "attention_mask and decoder.* differ"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            measure(Texts(), {"x": X} | masks, features=Features("pool", channels=-1), measures=["ranks"])
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_what_a_packed_sequence_lacks_does_not_count(batched):
+    class Packing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.memory = nn.GRU(4, 5, batch_first=True)
+
+        def forward(self, x, lengths):
+            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+            return pad_packed_sequence(self.memory(packed)[0], batch_first=True)[0]
+
+    (X, lengths, kept), model = texts(), Packing()
+    inputs = {"x": X, "lengths": lengths}
+    given = iter([{n: part[:3] for n, part in inputs.items()}, {n: part[3:] for n, part in inputs.items()}])
+    hidden = model(X, lengths).detach()
+    options = {"layers": ["memory"], "measures": ["ranks"]}
+    found = measure(model, given if batched else inputs, features=Features("pool", channels=-1), **options)
+    np.testing.assert_allclose(found["effective_rank"], pooled_rank(hidden, kept), rtol=1e-5)
+    if not batched:
+        last = measure(model, inputs, features=Features("last", channels=-1), **options)
+        alone = torch.arange(9) == lengths[:, None] - 1
+        np.testing.assert_allclose(last["effective_rank"], pooled_rank(hidden, alone), rtol=1e-5)
+        tokens = measure(model, inputs, ["memory", "output"], features=Features("tokens", channels=-1))
+        assert "packed" in tokens.attrs["left_out"]
 
 
 @pytest.mark.parametrize(("kind", "at"), [("first", 0), ("last", -1)])

@@ -86,6 +86,12 @@ def test_the_users_loss_of_targets_and_a_loader():
     assert found["radial_fraction"].item() < 1e-3
 
 
+def test_a_loss_that_is_missing_says_so():
+    found = measure(classifier(), X, [], labels=LABELS, measures=["loss"], loss=lambda output: output.sum() * np.nan)
+    assert np.isnan(found["loss"])
+    assert "NaN" in found.attrs["left_out"]
+
+
 def test_a_loss_that_is_no_single_number_is_left_out():
     found = measure(classifier(), X, [], labels=LABELS, loss=lambda output, labels: output.sum(1), measures=["loss"])
     assert np.isnan(found["loss"])
@@ -157,6 +163,35 @@ def test_a_probability_rounded_to_zero_has_no_logarithm():
     found = measure(model, X, [], labels=LABELS, measures=["loss"])
     assert np.isnan(found["loss"])
     assert "rounded to 0" in found.attrs["left_out"]
+
+
+@pytest.mark.parametrize("tail", ["sigmoid", "hardsigmoid", "logsigmoid"])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_sigmoid_of_each_class_has_an_accuracy_and_no_cross_entropy(tail, outputs):
+    class Ending(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.map = nn.Linear(4, outputs)
+            self.tail = nn.LogSigmoid() if tail == "logsigmoid" else getattr(nn.functional, tail)
+
+        def forward(self, x):
+            return self.tail(self.map(x))
+
+    model = Ending()
+    found = measure(model, X, [], labels=LABELS % outputs if outputs > 1 else LABELS % 2, measures=["loss", "accuracy"])
+    assert np.isnan(found["loss"])
+    assert "loss" in found.attrs["left_out"]
+    right = np.mean(model(X).argmax(1).numpy() == LABELS.numpy()) if outputs > 1 else np.nan
+    np.testing.assert_equal(found["accuracy"].item(), right)
+
+
+def test_targets_in_eight_or_sixteen_bits_are_their_numbers():
+    model = classifier()
+    for kind in (torch.bfloat16, torch.float16, torch.float8_e4m3fn):
+        Y = torch.randn(24, 3).to(kind)
+        expected = (model(X).double() - Y.double()).square().mean().item() / 2
+        for found in (measure(model, X, [], targets=Y, measures=["loss"]), measure(model, [(X, Y)].__iter__(), [])):
+            np.testing.assert_allclose(found["loss"], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("tail", [nn.Identity(), nn.Sigmoid(), nn.Flatten(0)])

@@ -1,5 +1,8 @@
 """What is read of a network: heads of attention against slices cut by hand, and the tensor that counts of an output."""
 
+from collections import namedtuple
+from dataclasses import make_dataclass
+
 import numpy as np
 import pytest
 import torch
@@ -99,6 +102,7 @@ def test_unknown_heads_are_refused():
 
 
 ONE, TWO = torch.ones(2), torch.zeros(2)
+Named, Both = namedtuple("Named", "logits aux"), make_dataclass("Both", ["logits", "aux"])
 
 
 def test_the_part_of_an_output_that_counts():
@@ -109,6 +113,8 @@ def test_the_part_of_an_output_that_counts():
         ({"a": TWO, "b": ONE}, "b", 1),
         ({"a": 3, "b": ONE}, None, 1),
         (ONE, lambda returned: 2 * returned, 2),
+        (Named(TWO, ONE), "aux", 1),
+        (Both(TWO, ONE), "aux", 1),
     ):
         assert (adapted(returned, output) == wanted).all()
 
@@ -121,6 +127,8 @@ def test_the_part_of_an_output_that_counts():
         ({}, None, "dict"),
         ((ONE,), 1, "output=1"),
         ({"a": ONE}, "b", "output='b'"),
+        (Both(ONE, ONE), "b", "output='b'"),
+        (Both(ONE, ONE), None, "Both.*output="),
         ("text", None, "output="),
         ((), None, "output="),
     ],

@@ -336,7 +336,8 @@ def test_failed_measurements_do_not_end_a_training(tmp_path):
 def test_a_later_moment_takes_one_pass_over_the_points():
     model, passes = network(), []
     forward = model.forward
-    model.forward = lambda x: (passes.append(len(x)), forward(x))[1]
+    counted = {"forward": lambda _, x: (passes.append(len(x)), forward(x))[1]}
+    model.__class__ = type("Counted", (model.__class__,), counted)
     recorder = Recorder(model, points(), labels=LABELS, measures=["accuracy", "loss", "ranks"])
     recorder(0)
     assert {2, 3} < set(passes)  # which axis of each layer counts points
@@ -415,3 +416,19 @@ def test_moments_are_put_at_their_place_and_anew(filed, tmp_path):
         assert recorder.steps == [1, 2, 3, 5]
     assert "step 2: " in recorded[0].attrs["left_out"]
     xr.testing.assert_identical(*recorded)
+
+
+@pytest.mark.parametrize("resume", [False, True])
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_step_between_whole_ones_is_recorded_as_it_is(stored, resume, tmp_path):
+    options = {"file": tmp_path / "found.nc" if stored else None, "measures": ["ranks"]}
+    recorder, given = Recorder(network(), points(), **options), [1, torch.tensor(2), np.float32(2.5), 3, 4.25]
+    for at, step in enumerate(given):
+        if resume and stored and at == 2:
+            recorder = Recorder(network(), points(), resume=True, **options)
+        recorder(step)
+    recorder.insert(torch.tensor(3))  # again
+    recorder.insert(1.5)
+    assert recorder.dataset()["step"].values.tolist() == [1, 1.5, 2, 2.5, 3, 4.25]
+    recorder.rewind(torch.tensor(2.5))
+    assert recorder.dataset()["step"].values.tolist() == [1, 1.5, 2]

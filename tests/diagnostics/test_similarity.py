@@ -237,7 +237,8 @@ def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
     network, runs = model(0), []
     forward = network.forward
-    network.forward = lambda x: (runs.append(len(x)), forward(x))[1]
+    counted = {"forward": lambda _, x: (runs.append(len(x)), forward(x))[1]}
+    network.__class__ = type("Counted", (network.__class__,), counted)
     compare(network, None, DataLoader(points(48), batch_size=12), measures=NAME, memory=1)
     assert runs[-4:] == [12, 12, 12, 12]
     assert sum(size == 12 for size in runs) == 4

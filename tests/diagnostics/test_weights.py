@@ -153,6 +153,15 @@ def test_weights_that_do_not_fit_are_refused_with_all_their_names(tmp_path):
     torch.save({"epoch": 3, "loss": torch.zeros(())}, tmp_path / "none.pt")
     (tmp_path / "text.pt").write_text("nothing")
     (tmp_path / "cut.pt").write_bytes((tmp_path / "other.pt").read_bytes()[:-100])
+    (tmp_path / "pointer.bin").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123\n")
+    (tmp_path / "pointer.safetensors").write_bytes((tmp_path / "pointer.bin").read_bytes())
+    torch.save({name: part.to("meta") for name, part in WEIGHTS.items()}, tmp_path / "meta.pt")
+    np.savez(tmp_path / "arrays.npz", **{name: part.numpy() for name, part in WEIGHTS.items()})
+    torch.jit.script(network()).save(tmp_path / "script.pt")
+    (tmp_path / "empty").mkdir()
+    torch.save(WEIGHTS, tmp_path / "model-00001-of-00002.bin")
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "model.safetensors.index.json").write_text('{"weight_map": {"0.bias": 1}}')
     twice = under("first.") | under("second.", OTHERS)
     torch.save(twice, tmp_path / "twice.pt")
     for name, message in (
@@ -162,6 +171,14 @@ def test_weights_that_do_not_fit_are_refused_with_all_their_names(tmp_path):
         ("text.pt", r"text\.pt"),
         ("cut.pt", r"cut\.pt"),
         ("absent.pt", r"absent\.pt.*no such file"),
+        ("pointer.bin", "Git LFS.*git lfs pull"),
+        ("pointer.safetensors", "Git LFS.*git lfs pull"),
+        ("meta.pt", r"9 weights \(0\.weight, \.\.\.\) were on the device meta"),
+        ("arrays.npz", r"arrays\.npz.*no file of torch\.save"),
+        ("script.pt", "TorchScript"),
+        ("empty", r"empty: holds no weights.*\.pt"),
+        ("model-00001-of-00002.bin", "one of 2 parts.*the folder"),
+        ("index", "no weight_map"),
         ("twice.pt", r"twice\.pt.*'first', 'second'"),
     ):
         with pytest.raises(DataError, match=message) as raised:
@@ -214,10 +231,29 @@ def test_safetensors_in_files_folders_and_parts(tmp_path):
     load_weights(loaded := network(), tmp_path / "halves.safetensors")
     assert same(loaded, {name: part.float() for name, part in halves.items()})
     content = (tmp_path / "model.safetensors").read_bytes()
+    torch.save(WEIGHTS, tmp_path / "zipped.safetensors")  # what a file is, not its name, says how it is read
+    (tmp_path / "plain.pt").write_bytes(content)
+    for name in ("zipped.safetensors", "plain.pt"):
+        load_weights(loaded := network(), tmp_path / name)
+        assert same(loaded)
     for cut in (content[:-1], content[:30], b""):
         (tmp_path / "cut.safetensors").write_bytes(cut)
         with pytest.raises(DataError, match=r"cut\.safetensors"):
             load_weights(network(), tmp_path / "cut.safetensors")
+
+
+@pytest.mark.parametrize(("kind", "size"), [("U16", 2), ("C64", 8), ("F4", 1), ("F8_E8M0", 1)])
+def test_other_entries_may_have_numbers_that_torch_lacks(kind, size, tmp_path):
+    as_safetensors(WEIGHTS | {"scale": torch.zeros(8 * size).bfloat16()}, tmp_path / "model.safetensors")
+    content = (tmp_path / "model.safetensors").read_bytes()
+    length = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8 : 8 + length])
+    header["scale"] |= {"dtype": kind, "shape": [16]}
+    text = json.dumps(header).encode()
+    path = tmp_path / "scaled.safetensors"
+    path.write_bytes(struct.pack("<Q", len(text)) + text + content[8 + length :])
+    load_weights(loaded := network(), path)
+    assert same(loaded)
 
 
 def test_safetensors_with_an_impossible_shape_are_refused(tmp_path):

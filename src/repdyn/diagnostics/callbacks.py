@@ -118,6 +118,7 @@ class Measuring:
         options: dict[str, Any],
     ) -> None:
         check_options(options, option_names(Recorder, measure))
+        check_arguments(when=when, network=network)
         self.inputs, self.layers, self.when, self.network, self.options = inputs, layers, when, network, options
         self.recorder: Recorder | None = None
         self.returned: xr.Dataset | None = None

@@ -97,7 +97,7 @@ def measure_and_save(
     from repdyn.diagnostics.methods.checkpoints import ANSWERS, build_network, read_arrays
     from repdyn.diagnostics.methods.reader import Features
     from repdyn.diagnostics.methods.weights import load_weights
-    from repdyn.diagnostics.page import write_page
+    from repdyn.diagnostics.page import FIGURES, write_page
     from repdyn.diagnostics.theory.identity import Residual
     from repdyn.diagnostics.training_summary import summarize_training
 
@@ -121,6 +121,7 @@ def measure_and_save(
         },
         {"figures": figures},
     )  # fmt: skip
+    _check_figures("figures", [figures / name for name in FIGURES] if figures else [])
     arrays = read_arrays(data)
     others = _held_out(held_out) if held_out else None
     form = read_arrays(other_form)["inputs"] if other_form else None
@@ -195,6 +196,24 @@ def _check_targets(
             beginning = file.read(16)
         if beginning and not beginning.lower().startswith(BEGINNINGS[kind]):
             raise DataError(f"{name}: {path} is there already and no {kind} file, so it stays; name another file")
+
+
+def _check_figures(option: str, stems: Sequence[Path]) -> None:
+    """Whether figures, of four files each, replace figures alone.
+
+    Raises:
+        DataError: the option, and the file that would be lost.
+    """
+    from repdyn.base.errors import DataError
+
+    for stem in stems:
+        files = [Path(f"{stem}{suffix}") for suffix in (".png", ".svg", ".csv", ".json")]
+        try:
+            is_figure = "problems" in json.loads(files[-1].read_text(encoding="utf-8"))
+        except (OSError, ValueError, TypeError):
+            is_figure = False
+        if not is_figure and (there := [file for file in files if file.exists()]):
+            raise DataError(f"{option}: {there[0]} is there already and of no figure, so it stays; name another place")
 
 
 def _behind_links(path: Path) -> Path:
@@ -409,6 +428,7 @@ def compare_and_save(
         {"data": data, "other_data": other_data, "weights": weights, "builder": _source(builder), **sources},
         {"figure": figure and figure.parent},
     )
+    _check_figures("figure", [figure] if figure else [])
     arrays: dict[str, Any] = dict(read_arrays(data))
     first = _network(builder, None)
     others: dict[str, Any] = dict(read_arrays(other_data)) if other_data else {}

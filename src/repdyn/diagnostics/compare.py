@@ -11,7 +11,7 @@ Points are run as `measure` runs them, and nothing about the networks changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -23,11 +23,19 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.methods.arguments import check_arguments
+from repdyn.diagnostics.methods.arguments import as_answers, check_arguments
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, check_labels, read_inputs, split, spread
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
-from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.reader import (
+    INPUT,
+    OUTPUT,
+    NetworkReader,
+    check_options,
+    network_reader,
+    option_names,
+    reader_of,
+)
 from repdyn.diagnostics.methods.shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
 from repdyn.diagnostics.methods.weights import with_weights
@@ -119,7 +127,10 @@ def compare(
         1.0
     """
     check_options(options, option_names(compare, network_reader))
-    check_arguments(layers=layers, other_layers=other_layers, measures=measures, most_points=most_points, reruns=reruns)
+    check_arguments(
+        layers=layers, other_layers=other_layers, measures=measures, most_points=most_points, reruns=reruns,
+        intervals=intervals,
+    )  # fmt: skip
     unknown = [repr(name) for name in measures if name not in TEXTS]
     if unknown:
         raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
@@ -136,7 +147,7 @@ def compare(
             yield first
             for place, source, own_inputs, names in others:
                 names = names or (_names(source, None) if isinstance(source, Arrays) else layers)
-                planned = plan(shared.reader(source, own_inputs), names)
+                planned = plan(shared.reader(source, own_inputs, place), names)
                 _check_points(place, first, planned, batches=many or MINIBATCH in measures)
                 yield planned
 
@@ -152,6 +163,8 @@ def compare(
         if MINIBATCH in measures:
             _check_minibatches(first, most_points)
         reasons: dict[str, str] = {}
+        if "cka_debiased" in measures and points < FEWEST:
+            reasons["cka_debiased"] = f"it takes {FEWEST} points, and there are {points}"
         places = ["one", *(place for place, *_ in others)]
         if many:
             compared = _streamed(plans(), places, measures, most_points, reasons, placed)
@@ -197,18 +210,19 @@ class Arrays:
 
     def __post_init__(self) -> None:
         """Refuses what is no series of points."""
-        ids = np.asarray(self.ids)
-        if ids.ndim != 1 or len(np.unique(ids)) != len(ids):
-            raise ValueError(f"ids of arrays have shape {ids.shape}; give one per point, all different")
+        ids = as_answers("ids of arrays", self.ids)
+        if ids is None or ids.ndim != 1 or len(np.unique(ids)) != len(ids):
+            raise ValueError(f"ids of arrays have shape {np.shape(self.ids)}; give one per point, all different")
         if not isinstance(self.layers, Mapping) or not self.layers:
             raise ValueError("layers of arrays hold none; give a dictionary, an array by name")
         for name, values in self.layers.items():
             if not isinstance(name, str) or set(name) & set("#:[") or name in ("", INPUT, OUTPUT):
                 raise ValueError(f"arrays have the name {name!r}; give one without #, : and [, and not input or output")
-            if len(np.shape(values)) < 2 or len(cast("Sized", values)) != len(ids):
-                raise ValueError(f"the array {name!r} has shape {np.shape(values)} where there are {len(ids)} ids")
-            if not isinstance(values, Tensor) and np.asarray(values).dtype.kind not in "biufc":
-                raise ValueError(f"the array {name!r} has type {np.asarray(values).dtype}; give numbers")
+            array = as_answers(f"the array {name!r}", values)
+            if array is None or array.ndim < 2 or len(array) != len(ids):
+                raise ValueError(f"the array {name!r} has shape {np.shape(array)} where there are {len(ids)} ids")
+            if array.dtype.kind not in "biufc":
+                raise ValueError(f"the array {name!r} has type {array.dtype}; give numbers")
 
     def network(self) -> nn.Module:
         """A network that takes numbers of points and has these layers."""
@@ -282,7 +296,9 @@ class _Points:
         axis = (self.options.get("axes") or {}).get(INPUT, 0)
         return inputs if isinstance(inputs, Inputs) else read_inputs(unwrapped(model), inputs, axis=axis, **how)
 
-    def reader(self, source: nn.Module | Arrays | Mapping[str, Tensor], own_inputs: object = None) -> NetworkReader:
+    def reader(
+        self, source: nn.Module | Arrays | Mapping[str, Tensor], own_inputs: object = None, place: str = "network"
+    ) -> NetworkReader:
         """A network on its form of the points."""
         if isinstance(source, Arrays):
             sizes = self.inputs.sizes if self.inputs and all(self.inputs.sizes) else [np.asarray(source.ids).size]
@@ -290,10 +306,15 @@ class _Points:
             return network_reader(source.network(), Inputs([Batch((part,), {}) for part in numbers]), **self.options)
         if not isinstance(source, nn.Module) and isinstance(self.network, Arrays):
             raise ValueError("other is a checkpoint, and the first is no network but arrays; give a network")
-        model = with_weights(cast("nn.Module", self.network), source, "the checkpoint")
-        inputs = self.inputs if own_inputs is None else self.read(model, own_inputs)
-        check_labels("other_inputs", cast("Inputs", self.inputs), cast("Inputs", inputs))
-        return network_reader(model, inputs, **self.options)
+        model = with_weights(cast("nn.Module", self.network), source, place)
+        if own_inputs is None:
+            return network_reader(model, self.inputs, **self.options)
+        try:
+            inputs = self.read(model, own_inputs)
+        except ValueError as error:
+            raise ValueError(f"other_inputs: {error}") from error
+        check_labels("other_inputs", cast("Inputs", self.inputs), inputs)
+        return reader_of("other_inputs", model, inputs, self.options)
 
 
 def _names(source: object, layers: Sequence[str] | None) -> Sequence[str] | None:

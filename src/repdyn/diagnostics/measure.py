@@ -22,6 +22,7 @@ import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,10 +40,19 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import check_labels
 from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.made_of import check_same, made_of
-from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, check_options, network_reader, option_names
+from repdyn.diagnostics.methods.reader import (
+    MEMORY,
+    Adapter,
+    Features,
+    check_options,
+    network_reader,
+    option_names,
+    reader_of,
+)
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
 
+LARGEST, LONGEST = 2**63, 60  # whole number and name, in letters, of a dimension of netCDF
 MADE_OF = "recorded_of"  # attribute of a recorded file: digests of points, network and options
 
 
@@ -80,7 +90,8 @@ def measure(
             inputs, or a loader of any of these, alone or as (inputs, labels). A loader must not shuffle if `labels` or
             `pairs` are given separately.
         layers: names as `names` lists them, "input", "output"; None takes every module without submodules. A
-            module that runs several times is `name`, `name#2`, ...; functions have torchvision's names, `block.add`.
+            module that runs several times is `name`, `name#2`, ..., one named `input` or `output` is `input#1`;
+            functions have torchvision's names, `block.add`.
         labels: class of each point, integers, shape (points,); adds collapse, classifier, sectors and accuracy.
         targets: what the network should return, shape of its output; adds alignment and loss of pairs. Labels alone
             mean one-hot targets there.
@@ -91,7 +102,8 @@ def measure(
             all that the arguments allow.
         features: "flatten", or `Features("pool", channels=1)`, `Features("tokens", channels=-1, mask=mask)`, or a
             function of name and tensor (points first) to (points, units).
-        output: which part of what the network returns counts: a key, an index, or a function to a tensor.
+        output: which part of what the network returns counts: a key, a name, an index, or a function to a
+            tensor.
         axes: axis that counts points, by layer, where it is not the one that grows with the points; "input" for inputs.
         batch_size: points per forward pass; None runs all at once.
         unpack: turns a loader's batch into (inputs, labels or targets or None).
@@ -172,6 +184,7 @@ def measurement(
     if two and (reader.features.mask is not None or reader.mask is not None):
         raise ValueError(f"{two[0]}: the mask of features is one of the points; measure the others on their own")
     collector = Collector(reader, request)
+    collector.planned.check_axes()
     if other_form is not None:
         if "forms" not in collector.measures:
             raise ValueError(f"other_form: the measures {', '.join(collector.measures)} lack forms; add it")
@@ -188,7 +201,7 @@ def measurement(
         request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
         residual=None, measures=measures, embeddings=None, classifier=None, held_out=False, other_form=False,
     )  # fmt: skip
-    reader = network_reader(model, others, **reading | {"labels": answers, "targets": None})
+    reader = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None})
     collector_held_out = Collector(reader, other)
     if "domains" in collector.measures:
         collector.put_beside("domains", collector_held_out.planned, collector_held_out.labels)
@@ -201,7 +214,7 @@ def _in_other_form(collector: Collector, other_form: object, reading: Mapping[st
     Raises:
         ValueError: another number of points, or labels of a loader that are not theirs.
     """
-    other = plan(network_reader(collector.reader.model, other_form, **reading), collector.request.layers)
+    other = plan(reader_of("other_form", collector.reader.model, other_form, reading), collector.request.layers)
     if other.points != collector.planned.points:
         raise ValueError(f"other_form has {other.points} points; give the {collector.planned.points} of inputs")
     check_labels("other_form", collector.reader.inputs, other.reader.inputs)
@@ -217,6 +230,8 @@ def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
     if not isinstance(held_out, tuple) or len(held_out) != 2:
         given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
         raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
+    if held_out[1] is None:
+        raise ValueError("held_out has None as its labels; give (inputs, labels) or (inputs, targets)")
     return held_out[0], as_answers("labels of held_out", held_out[1])
 
 
@@ -334,20 +349,22 @@ class Recorder:
     ) -> None:
         self.model, self.layers, self.time, self.units = model, layers, time, units
         check_options(options, option_names(Recorder, measure))
-        check_arguments(file=file)
+        check_arguments(file=file, resume=resume, units=units)
         taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
         if not isinstance(time, str) or not time or time in taken:
             raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
+        if "/" in time or time != time.strip() or not time.isprintable() or len(time) > LONGEST:
+            raise ValueError(f"time is {shown(time)}, which no netCDF file takes as a name; give one such as 'epoch'")
         if logger is not None:
             recording.check_logger(logger)
         reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
         self.inputs = network_reader(model, inputs, **reading).inputs
         if "held_out" in options and options["held_out"] is not None:
             others, answers = inputs_and_answers(options["held_out"])
-            theirs = network_reader(model, others, **reading | {"labels": answers, "targets": None}).inputs
+            theirs = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None}).inputs
             options = options | {"held_out": (theirs, answers)}
         if options.get("other_form") is not None:
-            options = options | {"other_form": network_reader(model, options["other_form"], **reading).inputs}
+            options = options | {"other_form": reader_of("other_form", model, options["other_form"], reading).inputs}
         self.options = options
         self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
@@ -377,7 +394,7 @@ class Recorder:
                 `measure` refuses.
             DataError: at the first call, a file that cannot be written.
         """
-        self._check_step(step)
+        step = self._checked(step)
         if self.steps and step <= self.steps[-1]:
             raise ValueError(
                 f"{self.time} {step} comes after {self.steps[-1]}; record each once, in increasing order, or call "
@@ -397,9 +414,12 @@ class Recorder:
             self._log(moment, step)
         return moment
 
-    def _check_step(self, step: object) -> None:
+    def _checked(self, step: Any) -> float:
+        """A step as a plain number, whole where it is."""
         if not is_number(step):
             raise ValueError(f"{self.time} is {shown(step)}; give a finite number")
+        number = step.item() if hasattr(step, "item") else step
+        return int(number) if isinstance(number, Integral) and abs(int(number)) < LARGEST else float(number)
 
     def _log(self, moment: xr.Dataset, step: float) -> None:
         """Hands the numbers to the logger; a warning if that fails after the first time."""
@@ -416,7 +436,7 @@ class Recorder:
         Raises:
             ValueError: at the first call, what `measure` refuses.
         """
-        self._check_step(step)
+        step = self._checked(step)
         if not self.steps or step > self.steps[-1]:
             return self(step)
         moment = self._measured()
@@ -432,7 +452,7 @@ class Recorder:
 
     def rewind(self, step: float) -> None:
         """Forgets the moments from a step on, where a training starts again from a checkpoint of that step."""
-        self._check_step(step)
+        step = self._checked(step)
         count = sum(recorded < step for recorded in self.steps)
         self.waiting = [moment for moment in self.waiting if moment[0] < step]
         if self.file and count < self.written:
@@ -462,7 +482,10 @@ class Recorder:
         while self.waiting:
             step, moment = self.waiting[0]
             try:
-                if self.written:
+                whole = not any(isinstance(earlier, float) for earlier in self.steps[: self.written])
+                if self.written and whole and isinstance(step, float):  # a file of whole steps takes no other
+                    recording.insert(file, moment, step, self.time, self.units)
+                elif self.written:
                     recording.append(file, moment, step, self.time, self.written)
                 else:
                     made = moment.assign_attrs({MADE_OF: json.dumps(self.made_of)})

@@ -46,6 +46,9 @@ NO_SENTENCES = "No sentences were given to this page; the numbers below say what
 MISSING = "\N{EN DASH}"
 
 
+FIGURES = ("through_depth", "through_training", "held_out", "residual_stream")
+
+
 def draw_all(dataset: xr.Dataset) -> dict[str, figures.DescribedFigure]:
     """The figures by the names of their files; those whose measures are missing are left out.
 

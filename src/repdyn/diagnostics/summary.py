@@ -9,7 +9,7 @@ A sentence says that something is so, that it is not, or that these points canno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -126,7 +126,7 @@ def summarize(
 
 def words(sentences: Sequence[Sentence]) -> str:
     """One paragraph: what is so, what is not, what cannot be decided."""
-    for sentence in [sentences] if isinstance(sentences, str) else sentences:
+    for sentence in sentences if isinstance(sentences, Iterable) and not isinstance(sentences, str) else [sentences]:
         check_kind("sentences", sentence, Sentence, "what summarize and summarize_training return")
     order = ("yes", "no", "cannot tell")
     return " ".join(str(sentence) for verdict in order for sentence in sentences if sentence.verdict == verdict)

@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -24,7 +25,7 @@ def is_number(value: object) -> bool:
     """Whether this is a finite number, also as a tensor or array without axes."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim == 0:
         value = value.item()
-    return isinstance(value, Real) and math.isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _is_names(value: object) -> bool:
@@ -44,30 +45,46 @@ def _is_pairs(value: Any) -> bool:
         return False
 
 
+def _is_flag(value: object) -> bool:
+    return isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1))
+
+
+FLAG = "True or False"
 NAMES, NAME = "a list of names of layers", "the name of a layer"
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "axes": (_is_axes, "a dictionary of axes by name of layer, such as {'input': 1}"),
     "axis": (lambda value: is_whole(value, -99), "the number of an axis"),
+    "batch_statistics": (_is_flag, FLAG),
+    "bias": (_is_flag, FLAG),
     "batch_size": (is_whole, "a whole number of points, 1 or more"),
     "classifier": (lambda value: isinstance(value, str), NAME),
     "embeddings": (lambda value: isinstance(value, str), NAME),
     "factor": (lambda value: is_number(value) and value > 1, "a number above 1, such as 1.25"),
     "file": (lambda value: isinstance(value, str | os.PathLike), "the path of a netCDF file"),
+    "intervals": (_is_flag, FLAG),
     "gamma": (lambda value: is_number(value) and value > 0, "a number above 0, such as 0.001"),
     "layers": (_is_names, NAMES),
-    "loss": (callable, "a function of outputs and labels"),
+    "loss": (lambda value: callable(value) and not isinstance(value, type), "a function of outputs and labels"),
     "measures": (lambda value: _is_names(value) and len(value) > 0, "a list of names of measures, or None for all"),
     "memory": (lambda value: is_number(value) and value >= 0, "a number of bytes"),
     "most_points": (lambda value: is_whole(value, 2), "a whole number, 2 or more"),
     "other_layers": (_is_names, NAMES),
-    "output": (lambda value: callable(value) or isinstance(value, str | Integral), "a key, an index or a function"),
+    "output": (
+        lambda value: callable(value) or isinstance(value, str) or is_whole(value, -(2**62)),
+        "a key, an index or a function",
+    ),
+    "progress": (_is_flag, FLAG),
     "pairs": (_is_pairs, "a list of pairs of whole numbers, such as [(0, 1)]"),
     "residual": (lambda value: isinstance(value, Residual) or _is_names(value), f"{NAMES}, or a Residual"),
+    "resume": (_is_flag, FLAG),
     "reruns": (
         lambda value: isinstance(value, list | tuple),
         "a list of networks, or of their weights, of other seeds",
     ),
+    "network": (callable, "a function of what is trained that returns the network"),
+    "when": (callable, "a function of the step, such as growing()"),
     "steps": (is_whole, "a whole number, 1 or more"),
+    "units": (lambda value: isinstance(value, str), "the unit of time, such as '1'"),
     "unpack": (callable, "a function of a batch that returns (inputs, labels)"),
 }
 
@@ -115,9 +132,18 @@ def as_answers(name: str, values: ArrayLike | None) -> Any:
     if values is None:
         return None
     try:
-        array = np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+        array = as_array(values) if isinstance(values, Tensor) else np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} has rows of different lengths; give one array for all points") from error
+    except (TypeError, RuntimeError) as error:
+        raise ValueError(f"{name} is {shown(values)}; give an array, a row per point") from error
     if array.ndim == 0 or (name == "targets" and array.dtype.kind not in "biuf"):
         raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}; give numbers, a row per point")
     return array
+
+
+def as_array(tensor: Tensor) -> Any:
+    """A tensor as an array with one axis at least, in single precision where numpy lacks its own."""
+    tensor = torch.atleast_1d(tensor.detach().cpu())
+    exact = not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.float32, torch.float64)
+    return (tensor if exact else tensor.float()).resolve_conj().resolve_neg().numpy()

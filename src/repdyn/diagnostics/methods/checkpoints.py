@@ -30,7 +30,8 @@ STEP = r"(?:global_?)?steps?|iterations?|iters?|it|updates?"  # words before a n
 EPOCH = r"epochs?|ep"
 NO_MOMENT = r"(?:val_?|test_?|train_?|best_?)?(?:loss|acc|err|f1|auc|map|iou|psnr|ssim|ppl|bleu|score|lr)"
 NUMBER = re.compile(
-    r"(?P<word>[A-Za-z_]*)[=_\-\s]*(?P<number>\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?P<factor>[kKM](?![A-Za-z]))?"
+    r"(?P<word>[A-Za-z_]*)[=_\-\s]*"
+    r"(?P<number>\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:\.\d+)*(?:[eE][-+]?\d+)?)(?P<factor>[kKM](?![A-Za-z]))?"
 )
 FACTORS = {"k": 1000, "K": 1000, "M": 1_000_000}
 STEP_KEYS, EPOCH_KEYS = ("global_step", "step", "iteration", "iter"), ("epoch",)
@@ -93,6 +94,8 @@ def checkpoints(folder: Path) -> dict[int, Path]:
             moment, or of the same one.
     """
     found = [path for path in sorted(folder.iterdir()) if is_weights(path) or (path.is_dir() and holds_weights(path))]
+    there = {path.resolve() for path in found if not path.is_symlink()}
+    found = [path for path in found if not path.is_symlink() or path.resolve() not in there]  # as a link to the last
     if not found:
         raise DataError(f"{folder}: holds no checkpoint; expected files that end in {', '.join(SUFFIXES)}, or folders")
     if parts := [path.name for path in found if SHARD.search(path.stem)]:
@@ -182,7 +185,7 @@ def _name(path: Path) -> _Name:
     epochs: set[int] = set()
     numbers: list[int] = []
     for match in NUMBER.finditer(text):
-        word, digits = match["word"].strip("_").lower(), match["number"]
+        word, digits = match["word"].strip("_").lower(), match["number"].replace(",", "")
         if not digits.isdecimal() or re.search(rf"(?:^|_)(?:{NO_MOMENT})", word):
             continue
         numbers.append(number := int(digits) * FACTORS.get(match["factor"], 1))

@@ -20,7 +20,7 @@ from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import outputs, radial
 from repdyn.diagnostics.methods.catalog import MEASURES, Findings
-from repdyn.diagnostics.methods.forward import named_modules
+from repdyn.diagnostics.methods.forward import call_name, named_modules
 from repdyn.diagnostics.methods.inputs import Chained, Inputs
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
 from repdyn.diagnostics.methods.measures import (
@@ -120,7 +120,8 @@ class Collector:
 
     def __init__(self, reader: NetworkReader, request: Request) -> None:
         self.reader, self.request, self.measures = reader, request, request.chosen()
-        hidden = [name for name in (request.embeddings, request.classifier and f"{request.classifier}:input") if name]
+        classifier = request.classifier and call_name(request.classifier)
+        hidden = [name for name in (request.embeddings, classifier and f"{classifier}:input") if name]
         self.planned: Plan = plan(reader, request.layers, request.residual.layers if request.residual else (), hidden)
         mask, tokens = reader.features.mask, self.planned.tokens
         self.points = self.planned.points * tokens if mask is None else int(np.sum(mask))
@@ -134,7 +135,7 @@ class Collector:
         self.flow = [self.planned.call(name) for name in request.residual.layers] if request.residual else []
         self._check_flow()
         self.inputs = self.planned.call(request.embeddings) if request.embeddings else INPUT
-        self.classifier = request.classifier or self.planned.classifier
+        self.classifier = classifier or self.planned.classifier
         self.read = self.planned.layers if {*OF_LAYER, "energies"} & set(self.measures) else []
         self.whole = self._needed_as_a_whole()
         self.coordinates: dict[tuple[str, ...], xr.Coordinates] = {}
@@ -171,6 +172,8 @@ class Collector:
 
     def _check_flow(self) -> None:
         """Refuses a residual stream whose layers differ in size."""
+        if len(set(self.flow)) < len(self.flow):
+            raise ValueError(f"residual names a layer twice: {', '.join(self.flow)}; give the stream's layers in order")
         sizes = {name: self.planned.shapes[name].units for name in self.flow}
         if len(set(sizes.values())) > 1:
             text = ", ".join(f"{name}: {units}" for name, units in sizes.items())
@@ -359,7 +362,11 @@ class Collector:
         if maps:
             coordinates["normalized"] = variable("normalized", np.array(maps), "map in front of a normalization layer")
         modules = dict(named_modules(self.reader.model))
-        kinds = {name: type(modules[name]).__name__ for name in self.planned.layers if name in modules}
+        kinds = {
+            name: type(modules[name]).__name__
+            for name in self.planned.layers
+            if name in modules and name not in (INPUT, OUTPUT)
+        }
         coordinates["layer"].attrs["kinds"] = json.dumps(kinds)
         return xr.Dataset(coords=coordinates).coords
 

@@ -1,33 +1,40 @@
 """A forward pass that leaves no trace, and the layers that it goes through, one name per call.
 
-Modes, buffers, what modules keep in plain attributes, random state, precision and compilation are afterwards as they
-were. A module is named as in
-`model.named_modules()`, its second call `name#2`; what goes into a module is `name:input`; the tensors of a tuple or
-dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in a module's code
-(a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of torch.fx: the module's
-path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
+Modes, parameters, buffers, what modules keep in attributes, random state, precision and compilation are afterwards as
+they were. A module is named as in `model.named_modules()`, its second call `name#2`, and `input#1` at once if it is
+named `input` or `output`, which are what the network takes and returns; what goes into a module is `name:input`;
+tensors of a tuple or dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in
+a module's code (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of
+torch.fx: the module's path and the function, `layer1.0.add`, and `layer1.0.add_1` for the next one.
 """
 
 from __future__ import annotations
 
+import random
 import sys
+import types
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.overrides import TorchFunctionMode
 
-from repdyn.diagnostics.methods.hooks import copied, hooks_apart
+from repdyn.diagnostics.methods.hooks import copied, copied_attribute, hooks_apart, own_parts, parameters_of
 
+INPUT, OUTPUT = "input", "output"
 BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
 OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
+PARTS = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 Emit = Callable[[str, object], None]
 
 
@@ -63,7 +70,13 @@ def in_one_line(error: BaseException) -> str:
 
 @contextmanager
 def undisturbed(
-    model: nn.Module, *, batch_statistics: bool = False, off: Collection[int] = (), changing: set[int] | None = None
+    model: nn.Module,
+    *,
+    batch_statistics: bool = False,
+    off: Collection[int] = (),
+    changing: set[int] | None = None,
+    written: Collection[int] | None = None,
+    grad: bool = False,
 ) -> Iterator[None]:
     """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
 
@@ -76,12 +89,17 @@ def undisturbed(
         batch_statistics: batch and instance normalization by the batch, as in training.
         off: ids of hooks that do not run; others of the user run on copies of what they keep.
         changing: gets the ids of hooks that change what goes through the network.
+        written: ids of the parameters that a pass changes, in whose place copies stand; None for all.
+        grad: whether operations are recorded for gradients.
     """
     fast = torch.backends.mha.get_fastpath_enabled()
     modes = [(module, module.training) for module in model.modules()]
-    buffers, kept = _put_copies(model), _put_copies_of_attributes(model)
+    kept: list[_Kept] = []
     try:
         with ExitStack() as stack:
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.set_grad_enabled(grad))
+            _put_copies(model, written, kept)
             stack.enter_context(unchanged_random_state(model))
             stack.enter_context(hooks_apart(model, off, set() if changing is None else changing))
             if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it takes five seconds
@@ -104,57 +122,126 @@ def undisturbed(
         for module, training in modes:
             if module.training != training:
                 _set_mode(module, training)
-        _put_back(buffers)
         _reshard(model)
-        for module, before, attributes in kept:
-            if type(module) is not before:  # a lazy module found its sizes
-                continue
-            for name in vars(module).keys() - attributes.keys() - OF_MODULES:
-                del vars(module)[name]
-            vars(module).update(attributes)
+        _put_back(kept)
+
+
+def tried(model: nn.Module, run: Callable[[], object], **how: Any) -> tuple[object, set[int]]:
+    """What one pass returns, and ids of the parameters that it changes, as `nn.Embedding(max_norm=...)` does.
+
+    Args:
+        model: the network.
+        run: the pass, on copies of the parameters.
+        how: further arguments of `undisturbed`.
+    """
+    own = parameters_of(model)
+    with warnings.catch_warnings(), undisturbed(model, written=None, **how):
+        warnings.filterwarnings("ignore", "RNN module weights")  # of copies, which are not in one piece of memory
+        twins = parameters_of(model)
+        before = [twin._version for twin in twins]
+        returned = run()
+        changed = {
+            id(part)
+            for part, twin, version in zip(own, twins, before, strict=True)
+            if part is not twin and (twin._version != version or not torch.equal(part, twin))
+        }
+    return returned, changed
 
 
 @contextmanager
 def unchanged_random_state(model: nn.Module | None = None) -> Iterator[None]:
-    """Torch's random state, of the CPU and of the network's CUDA devices, is afterwards as it was."""
+    """Random states of Python, numpy and torch, of the CPU and the network's CUDA devices, are afterwards as before."""
     devices = {part.device for part in model.parameters()} if model else set()
-    with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
-        yield
+    python, shared = random.getstate(), np.random.get_state()  # noqa: NPY002 - a user's code may draw from it
+    try:
+        with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(shared)  # noqa: NPY002
 
 
-Held = tuple[nn.Module, str, Tensor, Tensor]
+class _Kept(NamedTuple):
+    """What a module had before a pass; of a scripted one, which cannot exchange its buffers, their numbers."""
+
+    module: nn.Module
+    kind: type
+    attributes: dict[str, Any]
+    parts: dict[str, Any]
+    numbers: list[tuple[Tensor, Tensor]]
+    shared: list[tuple[type, dict[str, object]]]  # numbers that its classes have
 
 
-def _put_copies(model: nn.Module) -> list[Held]:
-    """Copies in place of all buffers, so that these, which a pending gradient may need, are never written.
+def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_Kept]) -> None:
+    """Copies in place of all that a pass may write, which a pending gradient may need: buffers, parameters that it
+    changes, and what modules keep in attributes: a loss of balance, a pruned weight, a memory, a count, a generator.
 
-    Scripted modules cannot exchange theirs; they are put back by their numbers.
+    Copied are tensors and random generators, also in lists, dicts and objects, in classes of modules and around a
+    `forward` of a module's own; what a pass changes in further objects and in global variables stays changed.
+
+    Args:
+        model: the network.
+        written: as `undisturbed` has it.
+        kept: gets what was there.
     """
-    held = [
-        (module, name, part, part.detach().clone())
-        for module in model.modules()
-        for name, part in module.named_buffers(recurse=False)
-    ]
-    for module, name, _, twin in held:
-        if not isinstance(module, torch.jit.ScriptModule):
-            module._buffers[name] = twin
-    return held
-
-
-def _put_copies_of_attributes(model: nn.Module) -> list[tuple[nn.Module, type, dict[str, object]]]:
-    """Copies in place of what modules keep in plain attributes: a loss of balance, a pruned weight, a memory, a count.
-
-    Copied are tensors, also in lists and dicts, but no parameters; other objects are the same ones, and what a pass
-    changes within them stays changed.
-    """
-    held: list[tuple[nn.Module, type, dict[str, object]]] = []
-    memo: dict[int, Any] = {}
+    memo = own_parts(model)
+    for part in parameters_of(model):
+        wanted = written is None or id(part) in written
+        if wanted and type(part) is nn.Parameter and not part.is_meta and memo[id(part)] is part:
+            memo[id(part)] = nn.Parameter(part.detach().clone(), part.requires_grad)
+    classes: dict[type, dict[str, object]] = {}
     for module in model.modules():
-        if not isinstance(module, torch.jit.ScriptModule):
-            attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
-            held.append((module, type(module), attributes))
-            vars(module).update({name: copied(value, memo) for name, value in attributes.items()})
-    return held
+        if isinstance(module, torch.jit.ScriptModule):
+            own = [(part, part.detach().clone()) for part in module.buffers(recurse=False)]
+            kept.append(_Kept(module, type(module), {}, {}, own, []))
+            continue
+        parts = {name: getattr(module, name).copy() for name in PARTS}
+        attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
+        new = [kind for kind in type(module).__mro__[:-1] if kind not in classes]
+        classes |= {kind: {} if kind.__module__.startswith("torch.") else _own_values(kind) for kind in new}
+        of_classes = [(kind, classes[kind]) for kind in new if classes[kind]]
+        kept.append(_Kept(module, type(module), attributes, parts, [], of_classes))
+        module._parameters.update({n: memo[id(part)] for n, part in module._parameters.items() if part is not None})
+        for name, buffer in module._buffers.items():
+            if buffer is not None and not is_lazy(buffer):
+                memo.setdefault(id(buffer), buffer.detach().clone())
+                module._buffers[name] = memo[id(buffer)]
+        copies = {name: copied_attribute(name, value, memo) for name, value in attributes.items()}
+        for kind in type(module).__mro__[:-1]:
+            for name, value in classes[kind].items():
+                if name not in copies and (twin := copied(value, memo)) is not value:
+                    copies[name] = twin
+        vars(module).update(copies)
+
+
+def _own_values(kind: type) -> dict[str, object]:
+    """What a class keeps for all its modules, without its functions."""
+    return {
+        name: value
+        for name, value in vars(kind).items()
+        if not name.startswith("__")
+        and not isinstance(value, types.FunctionType | property | classmethod | staticmethod)
+    }
+
+
+def _put_back(kept: list[_Kept]) -> None:
+    for module, kind, attributes, parts, numbers, of_classes in kept:
+        for owner, values in of_classes:
+            for name in [name for name, value in values.items() if vars(owner).get(name) is not value]:
+                setattr(owner, name, values[name])
+        for part, before in numbers:
+            if not torch.equal(part, before):
+                with torch.no_grad():
+                    part.copy_(before)
+        if type(module) is not kind or not parts:  # a lazy module found its sizes
+            continue
+        for name in vars(module).keys() - attributes.keys() - OF_MODULES:
+            del vars(module)[name]
+        vars(module).update(attributes)
+        for name, before in parts.items():
+            held = getattr(module, name)
+            held.clear()
+            held.update(before)
 
 
 def _reshard(model: nn.Module) -> None:
@@ -176,22 +263,16 @@ def _set_mode(module: nn.Module, training: bool) -> None:
         module.train(training)
 
 
-def _put_back(buffers: list[Held]) -> None:
-    for module, name, part, before in buffers:
-        if not isinstance(module, torch.jit.ScriptModule):
-            module._buffers[name] = part
-        elif not torch.equal(part, before):
-            with torch.no_grad():
-                part.copy_(before)
-
-
 def readable(value: object) -> object:
     """A value as an ordinary tensor: integers of a quantized network as numbers, a packed sequence padded with zeros.
 
-    A padded sequence has points first, then moments. What is neither stays as it is.
+    A padded sequence has points first, then moments, and the attribute `tokens`, which are no padding. What is neither
+    stays as it is.
     """
     if isinstance(value, PackedSequence):
-        return pad_packed_sequence(value, batch_first=True)[0]
+        padded, lengths = pad_packed_sequence(value, batch_first=True)
+        padded.tokens = torch.arange(padded.shape[1]) < lengths[:, None]  # type: ignore[attr-defined]
+        return padded
     return value.dequantize() if isinstance(value, Tensor) and value.is_quantized else value
 
 
@@ -206,6 +287,8 @@ def unusual(tensor: Tensor) -> str:
     """What a tensor is that has no number at each place, sparse, nested or masked; empty for all others."""
     if tensor.is_nested:
         return "a nested tensor"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return "a tensor inside torch.func (vmap, grad, jvp)"
     if isinstance(tensor, torch.masked.MaskedTensor):
         return "a masked tensor"
     return "" if tensor.layout is torch.strided else f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
@@ -251,8 +334,7 @@ def _hooks(name: str, module: nn.Module, calls: _Calls) -> Iterator:
         calls.path.append((name, plain))
         first = next((part for part in (*args, *kwargs.values()) if isinstance(part, Tensor | PackedSequence)), None)
         if name and first is not None:
-            seen = calls.counts[name]
-            calls.report(f"{name}:input" if not seen else f"{name}#{seen + 1}:input", first)
+            calls.report(f"{call_name(name, calls.counts[name] + 1)}:input", first)
 
     def after(_module: nn.Module, _args: tuple, returned: object) -> None:
         calls.path.pop()
@@ -282,6 +364,16 @@ def parts_of(name: str, returned: object) -> Iterator[tuple[str, object]]:
         yield name, returned
 
 
+def call_name(name: str, number: int = 1) -> str:
+    """The name of a call of a module.
+
+    Example:
+        >>> call_name("relu"), call_name("relu", 2), call_name("output")
+        ('relu', 'relu#2', 'output#1')
+    """
+    return f"{name}#{number}" if number > 1 or name in (INPUT, OUTPUT) else name
+
+
 class _Calls:
     """Where the forward pass is, and how often each name was met."""
 
@@ -303,7 +395,7 @@ class _Calls:
 
     def module_name(self, name: str) -> str:
         self.counts[name] += 1
-        return f"{name}#{self.counts[name]}" if self.counts[name] > 1 else name
+        return call_name(name, self.counts[name])
 
     def function_name(self, function: str) -> str:
         name = f"{self.path[-1][0]}.{function}".lstrip(".")

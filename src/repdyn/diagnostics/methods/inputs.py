@@ -6,6 +6,8 @@ import copy
 import inspect
 import random
 import tempfile
+import types
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,10 +21,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from repdyn.diagnostics.methods.arguments import check_arguments
-from repdyn.diagnostics.methods.forward import undisturbed
+from repdyn.diagnostics.methods.arguments import as_array, check_arguments, shown
+from repdyn.diagnostics.methods.forward import in_one_line, unchanged_random_state, undisturbed
+from repdyn.diagnostics.methods.hooks import CONTAINERS, GENERATORS, MANY
 
 MOST_IN_MEMORY = 2**32  # bytes of a loader's inputs, beyond which they are stored on disk
+MOST_SEARCHED = 10_000  # objects of a loader among which random generators are looked for
 LABEL_KEYS = ("labels", "label", "targets", "target")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
 
@@ -147,7 +151,7 @@ class Inputs:
         """What came with the loader: whole numbers as labels, others as targets; None for what did not come."""
         if not self.answers:
             return None, None
-        answers = np.concatenate([np.atleast_1d(part.detach().cpu().numpy()) for part in self.answers])
+        answers = np.concatenate([as_array(part) for part in self.answers])
         return (None, answers) if answers.dtype.kind == "f" else (answers, None)
 
     def some(self, indices: Sequence[int]) -> Batch:
@@ -383,27 +387,57 @@ def _of_loader(loader: Iterable, unpack: Callable[[object], tuple]) -> tuple[Seq
     answers: list[Tensor] = []
     size = 0
     for entry in loader:
-        inputs, answer = unpack(entry)
+        inputs, answer = _unpacked(entry, unpack)
         batch = _batch(inputs).fresh()  # a loader may fill the same memory with the next batch
         size += sum(part.element_size() * part.numel() for part in batch.tensors())
         if size > MOST_IN_MEMORY and isinstance(batches, list):
             batches = StoredBatches(batches)
         batches.append(batch)
         if answer is not None:
-            answers.append(torch.as_tensor(answer).clone())
+            answers.append(_answers(answer))
     if not batches:
         raise ValueError("the loader of inputs has no batches")
     return batches, answers if len(answers) == len(batches) else []
 
 
+def _unpacked(entry: object, unpack: Callable[[object], tuple]) -> tuple[object, object]:
+    """Inputs and answers of a batch.
+
+    Raises:
+        ValueError: the user's function fails, or returns anything else.
+    """
+    try:
+        returned = unpack(entry)
+    except Exception as error:
+        if unpack is usual_unpack:
+            raise
+        raise ValueError(f"unpack raised {in_one_line(error)}; it must return (inputs, labels) of a batch") from error
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
+        raise ValueError(f"unpack returned {shown(returned)}; it must return (inputs, labels) of a batch")
+    return returned[0], returned[1]
+
+
+def _answers(answer: object) -> Tensor:
+    """Labels or targets of a batch, one per point.
+
+    Raises:
+        ValueError: they are no numbers.
+    """
+    try:
+        return torch.atleast_1d(torch.as_tensor(answer)).clone()
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ValueError(
+            f"a batch of the loader has the labels {shown(answer)}; give numbers, one per point, or unpack=, a "
+            "function of the batch that returns (inputs, labels or None)"
+        ) from error
+
+
 @contextmanager
 def _unchanged_loader(loader: object) -> Iterator[None]:
     """Going through a loader draws random numbers; all generators that it may use are afterwards as they were."""
-    shared = np.random.get_state()  # noqa: NPY002 - a user's dataset may draw from it
-    restored = [partial(random.setstate, random.getstate()), partial(np.random.set_state, shared)]
-    restored += map(_restoring, _generators(loader))
+    restored = [_restoring(generator) for generator in _generators(loader)]
     try:
-        with torch.random.fork_rng(devices=[]):
+        with unchanged_random_state():
             yield
     finally:
         for restore in restored:
@@ -420,17 +454,30 @@ def _restoring(generator: Any) -> partial:
 
 
 def _generators(loader: object) -> list[Any]:
-    """Random generators of a loader, its samplers and its dataset."""
-    kinds = (torch.Generator, random.Random, np.random.Generator, np.random.RandomState)
-    owners, seen, generators = [loader], set(), []
-    while owners:
-        owner = owners.pop()
-        seen.add(id(owner))
-        parts = getattr(owner, "__dict__", {})
-        generators += [part for part in parts.values() if isinstance(part, kinds)]
-        inner = [parts.get(name) for name in ("sampler", "batch_sampler", "dataset", "data_source")]
-        owners += [part for part in inner if part is not None and id(part) not in seen]
-    return list({id(generator): generator for generator in generators}.values())
+    """Random generators of a loader and of what it holds: samplers, datasets, transforms, functions."""
+    waiting, seen = deque([loader]), dict[int, object]()  # objects by id, so that none gets the id of another
+    while waiting and len(seen) < MOST_SEARCHED:
+        owner = waiting.popleft()
+        if id(owner) not in seen:
+            seen[id(owner)] = owner
+            waiting += _held(owner)
+    return [owner for owner in seen.values() if type(owner) in GENERATORS]
+
+
+def _held(owner: Any) -> list[Any]:
+    """What an object keeps that may have a random generator."""
+    if isinstance(owner, partial):
+        return [owner.func, *owner.args, *owner.keywords.values()]
+    if isinstance(owner, types.MethodType):
+        return [owner.__self__]
+    if isinstance(owner, types.FunctionType):
+        named = [owner.__globals__.get(name) for name in owner.__code__.co_names]
+        cells = [cell.cell_contents for cell in owner.__closure__ or () if cell != types.CellType()]  # no empty ones
+        return [*cells, *(part for part in named if type(part) in GENERATORS)]
+    if isinstance(owner, (*CONTAINERS, tuple)):
+        return list(owner.values() if isinstance(owner, dict) else owner) if len(owner) <= MANY else []
+    apart = (Tensor, np.ndarray, nn.Module, type, types.ModuleType)
+    return [] if isinstance(owner, apart) else list(getattr(owner, "__dict__", {}).values())
 
 
 def _check_shape(batch: Batch, axis: int) -> None:
@@ -508,7 +555,7 @@ def _is_taken(model: nn.Module, batch: Batch) -> bool:
     """Whether the network takes the first two points of a batch."""
     part = Inputs([batch]).spread(2)[0].fresh()
     try:
-        with undisturbed(model), torch.no_grad():
+        with undisturbed(model, grad=True):
             model(*part.args, **part.kwargs)
     except Exception:
         return False

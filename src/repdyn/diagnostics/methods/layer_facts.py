@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
+from repdyn.diagnostics.methods.forward import call_name
 from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.layers import passes_through, plan, stream
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
@@ -65,7 +66,7 @@ def record_layers(
         raise ValueError(
             'features="tokens" makes several rows of a point; sentences need one, as of "flatten" or "pool"'
         )
-    planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier) if name])
+    planned = plan(reader, layers, hidden=[name for name in (embeddings, classifier and call_name(classifier)) if name])
     inputs = planned.call(embeddings) if embeddings else INPUT
     recorded = spread(planned.points, MOST_POINTS)
     rows: dict[str, Array] = {}
@@ -100,9 +101,10 @@ def before_the_end(names: Sequence[str], classifier: str | None) -> list[str]:
         >>> before_the_end(["input", "0", "1", "2:input", "2", "3", "output"], "2")
         ['0', '1', '2:input']
     """
-    ends = [name for name in names if classifier and base(name) == base(classifier) and ":input" not in name]
+    ours = (INPUT, OUTPUT)
+    ends = [n for n in names if classifier and base(n) == base(classifier) and ":input" not in n and n not in ours]
     before = names[: names.index(ends[-1])] if ends else names
-    return [name for name in before if name not in (INPUT, OUTPUT, *ends)]
+    return [name for name in before if name not in (*ours, *ends)]
 
 
 def within_share(F: Array, labels: np.ndarray) -> Interval:

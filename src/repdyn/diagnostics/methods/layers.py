@@ -66,7 +66,19 @@ class Plan:
     def ends_in(self) -> list[nn.Module]:
         """The modules that return what the network returns."""
         modules = dict(named_modules(self.reader.model))
-        return [modules[base(name)] for name in self.same if base(name) in modules]
+        return [modules[base(name)] for name in self.same if base(name) in modules and name != INPUT]
+
+    def check_axes(self) -> None:
+        """Refuses an axis of a layer that the network lacks.
+
+        Raises:
+            ValueError: its name.
+        """
+        modules = [name for name, _ in named_modules(self.reader.model) if name]
+        known = {INPUT, OUTPUT, *modules, *self.shapes}
+        lacking = [name for name in self.reader.axes if name not in known and base(name) not in known]
+        if lacking and (lacking := [n for n in lacking if n not in find_shapes(self.reader, functions=True)[0]]):
+            raise ValueError(f"axes: {_unknown(lacking, [INPUT, *modules, OUTPUT])}")
 
     @property
     def points(self) -> int:
@@ -174,7 +186,8 @@ def _leaves(shapes: Mapping[str, LayerShape], modules: Mapping[str, nn.Module]) 
     """Whole calls of modules inside which no module ran; what computes or holds weights alone is none."""
     ran = {base(name) for name, shape in shapes.items() if shape.why != NEVER and not _of_weights(name)}
     inner = {".".join(parts[:k]) for parts in (name.split(".") for name in ran) for k in range(1, len(parts))}
-    calls = [name for name in shapes if re.sub(r"#\d+$", "", name) in modules and not _of_weights(name)]
+    names = [name for name in shapes if name not in (INPUT, OUTPUT) and not _of_weights(name)]
+    calls = [name for name in names if re.sub(r"#\d+$", "", name) in modules]
     return [name for name in calls if base(name) not in inner and (base(name) in ran or has_no_parts(modules[name]))]
 
 
@@ -196,7 +209,8 @@ def _wanted(requested: Sequence[str], resolved: Mapping[str, str], shapes: Mappi
     calls = []
     for name in requested:
         call = resolved.get(name, name)
-        calls += [call, *(other for other in shapes if re.fullmatch(re.escape(call) + r"#\d+", other))]
+        more = [] if call in (INPUT, OUTPUT) else shapes
+        calls += [call, *(other for other in more if re.fullmatch(re.escape(call) + r"#\d+", other))]
     return calls
 
 
@@ -315,6 +329,10 @@ def _pass_on(
     shape = planned.shapes[name]
     try:
         features = planned.reader.features
+        if (packed := getattr(value, "tokens", None)) is not None:
+            mask = packed
+            if features.kind == "tokens" and features.mask is None and not bool(packed.all()):
+                raise ValueError('it returns a packed sequence; give Features("tokens", ..., mask=mask)')
         rows = features.rows(name, shape.points_first(value, features.channels), mask)
         if shape.of_nodes and graphs is not None:
             rows = _mean_by_graph(rows, graphs)

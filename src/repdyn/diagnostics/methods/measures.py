@@ -24,6 +24,7 @@ from repdyn.diagnostics.theory.collapse import collapse, groups_of, occupation_b
 from repdyn.diagnostics.theory.identity import costs
 
 Rows = TypeVar("Rows", bound=NDArray[np.floating])
+LARGEST = 2**63 - 1  # label that a signed integer holds
 IGNORED = -100  # label of a point that has no class, as in torch's cross-entropy
 FIRST_POINTS = 4  # pairs measured if none are named: all six among four points
 
@@ -48,9 +49,9 @@ def labels_of_rows(labels: ArrayLike, points: int, tokens: int, mask: NDArray[np
     if labels.shape == (points,) and mask is not None:
         labels = labels[mask.reshape(-1)]
         points = len(labels)
-    if labels.shape != (points,) or labels.dtype.kind not in "iu":
+    if labels.shape != (points,) or labels.dtype.kind not in "iu" or int(labels.max()) > LARGEST:
         raise ValueError(
-            f"labels has shape {labels.shape} and type {labels.dtype}; give {points} integers, one per point"
+            f"labels has shape {labels.shape} and type {labels.dtype}; give {points} integers below 2^63, one per point"
         )
     if len(np.unique(labels[labels != IGNORED])) < 2:
         raise ValueError("labels names one class only; collapse is measured against the distance of classes, give two")

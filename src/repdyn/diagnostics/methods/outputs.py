@@ -156,7 +156,7 @@ def _classifier(outputs: Outputs) -> dict[str, object]:
         raise ValueError("no nn.Linear returns what the network returns, or its order; name one: classifier=")
     model = outputs.planned.reader.model
     module = dict(named_modules(model)).get(name.partition("#")[0])
-    with undisturbed(model), torch.no_grad():  # reading a parametrized weight computes it
+    with undisturbed(model, written=()):  # reading a parametrized weight computes it
         W = getattr(module, "weight", None)
         W = W().dequantize() if callable(W) else W  # of quantized maps
     if not isinstance(W, Tensor) or W.ndim != 2:
@@ -204,7 +204,7 @@ class Form(NamedTuple):
     Attributes:
         probabilities: whether they are these.
         alone: one output for two classes.
-        separate: a sigmoid of each class, so that several may be near 1.
+        separate: a sigmoid of each class, or its logarithm, so that several may be near 1.
     """
 
     probabilities: bool
@@ -215,8 +215,9 @@ class Form(NamedTuple):
 def form_of(output: Tensor, labels: Tensor, planned: Plan) -> Form:
     """What the outputs of points with labels are.
 
-    Outputs that are not negative and of which each point's sum is 1 are probabilities. One output for two classes is a
-    probability where a sigmoid returns it, a logit where a linear map does or where some lie outside [0, 1].
+    Outputs that are not negative and of which each point's sum is 1 are probabilities; others within [0, 1] that no
+    linear map returns are one for each class, as of a sigmoid. One output for two classes is a probability where a
+    sigmoid returns it, a logit where a linear map does or where some lie outside [0, 1].
 
     Args:
         output: shape (points, outputs).
@@ -227,27 +228,27 @@ def form_of(output: Tensor, labels: Tensor, planned: Plan) -> Form:
         ValueError: labels beyond the outputs, or outputs of which this cannot be told.
     """
     ends = planned.ends_in
-    sigmoid = any(isinstance(module, nn.Sigmoid) for module in ends)
+    sigmoid, logarithm = (any(isinstance(module, kind) for module in ends) for kind in (nn.Sigmoid, nn.LogSigmoid))
+    between = bool(((output >= 0) & (output <= 1)).all()) and not any(map(is_linear, ends))
     if output.shape[1] == 1:
         if int(labels.min()) < 0 or int(labels.max()) > 1:
             raise ValueError(
                 f"labels run from {labels.min()} to {labels.max()} but the network has one output per point, which "
                 "tells the classes 0 and 1 apart"
             )
-        between = bool(((output >= 0) & (output <= 1)).all())
-        if between and not sigmoid and not any(map(is_linear, ends)):
+        if (between and not sigmoid) or logarithm:
+            what = "the logarithm of a probability" if logarithm else "between 0 and 1, a probability or a logit"
             raise ValueError(
-                "the one output per point is between 0 and 1, a probability or a logit; give output=, a function that "
-                "returns the logits of both classes, shape (points, 2)"
+                f"the one output per point is {what}; give output=, a function that returns the logits of both "
+                "classes, shape (points, 2)"
             )
         return Form(sigmoid, alone=True)
     check_classes(labels.numpy(), output.shape[1])
-    if sigmoid:
-        return Form(True, separate=True)
     eps = planned.shapes[OUTPUT].eps
     rounding = 4 * (eps + output.shape[1] ** 0.5 * torch.finfo(torch.float32).eps)  # of the exponentials and their sum
     sums = output.detach().double().sum(dim=1)
-    return Form(bool((output >= 0).all() and ((sums - 1).abs() <= rounding).all()))
+    whole = bool((output >= 0).all() and ((sums - 1).abs() <= rounding).all())
+    return Form(whole, separate=sigmoid or logarithm or (between and not whole))
 
 
 def cross_entropy(output: Tensor, labels: Tensor, form: Form) -> Tensor:
@@ -262,7 +263,9 @@ def cross_entropy(output: Tensor, labels: Tensor, form: Form) -> Tensor:
         ValueError: a probability that was rounded to 0, or one for each class that says nothing of the others.
     """
     if form.separate:
-        raise ValueError("the network returns a sigmoid of each class, not one distribution; give loss=")
+        raise ValueError(
+            "the outputs are as a sigmoid of each class, or its logarithm, not one distribution; give loss="
+        )
     if not form.probabilities:
         functional = nn.functional
         if form.alone:
@@ -381,6 +384,8 @@ def over_all_points(reader: NetworkReader, loss: OfOutput, axis: int) -> float:
         value = torch.as_tensor(loss(torch.cat(outputs, axis) if len(outputs) > 1 else outputs[0]))
     if value.numel() != 1:
         raise ValueError(f"the loss has shape {tuple(value.shape)}; it must return a single number, a mean over points")
+    if value.isnan():
+        raise ValueError("the user's loss is NaN")
     return float(value)
 
 
@@ -425,10 +430,9 @@ def usual_loss(planned: Plan, labels: np.ndarray | None, targets: np.ndarray | N
             rows, classes = flat[counted.to(flat.device)], torch.from_numpy(labels)[counted]
             try:
                 check_no_map(output.shape[1:])
-                form = form_of(rows, classes, planned)
+                return cross_entropy(rows, classes.to(rows.device), form_of(rows, classes, planned))
             except ValueError:
                 return (flat**2).mean() / 2
-            return cross_entropy(rows, classes.to(rows.device), form)
         if targets is not None and np.size(targets) == flat.numel():
             return ((flat - torch.as_tensor(targets).to(flat).reshape(flat.shape)) ** 2).mean() / 2
         return (flat**2).mean() / 2

@@ -79,7 +79,7 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
 
     batch, _ = reader.inputs.spread(TRIED_ON)
     given = batch.fresh()
-    with reader.undisturbed(batch_statistics=True), watched(reader.model, emit), torch.no_grad():
+    with reader.undisturbed(batch_statistics=True), watched(reader.model, emit):
         reader.model(*given.args, **given.kwargs)
     return list(maps.values())
 
@@ -130,9 +130,9 @@ def _reason(reader: NetworkReader, target: Normalized, before: Tensor) -> str:
 def _output_of_some(reader: NetworkReader) -> Tensor:
     """What the network returns for a few points, with the statistics of these."""
     batch, _ = reader.inputs.spread(TRIED_ON)
-    with reader.undisturbed(batch_statistics=True), torch.no_grad():
+    with reader.undisturbed(batch_statistics=True):
         given = batch.fresh()
-        return reader.output(reader.model(*given.args, **given.kwargs)).double()
+        return reader.output(reader.model(*given.args, **given.kwargs)).detach().double()
 
 
 def change_when_doubled(reader: NetworkReader, target: Normalized, before: Tensor) -> float:
@@ -185,10 +185,11 @@ def _gradients(
 
     Of a map without a gradient the reason.
     """
-    copies = [
-        {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}
-        for entry in free
-    ]
+    with torch.inference_mode(False):
+        copies = [
+            {name: nn.Parameter(part.detach().clone()) for name, part in _parameters(entry.module).items()}
+            for entry in free
+        ]
     flat = [part for parts in copies for part in parts.values()]
     without: set[str] = set()  # modules that ran without gradients
 
@@ -230,7 +231,7 @@ def _depends(reader: NetworkReader, target: Normalized, batch: Batch, loss: OfOu
     others = {
         name: nn.Parameter(part + noise[name] * (part.norm() / noise[name].norm())) for name, part in parts.items()
     }
-    with _replaced(reader.model, target.module, others), reader.undisturbed(batch_statistics=True), torch.no_grad():
+    with _replaced(reader.model, target.module, others), reader.undisturbed(batch_statistics=True):
         return bool(_loss(reader, batch, loss) != before)
 
 

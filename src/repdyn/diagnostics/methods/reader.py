@@ -6,6 +6,7 @@ which tensor counts of what the network returns.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
@@ -20,10 +21,13 @@ from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
 from repdyn.diagnostics.methods.forward import (
+    INPUT,
+    OUTPUT,
     Unusual,
     in_one_line,
     parts_of,
     readable,
+    tried,
     undisturbed,
     unusual,
     unwrapped,
@@ -32,10 +36,18 @@ from repdyn.diagnostics.methods.forward import (
 from repdyn.diagnostics.methods.hooks import Hook, user_hooks
 from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
 
-PADDING = ("attention_mask", "src_key_padding_mask", "key_padding_mask")  # the first keeps, the others take out
+PADDING = (  # those of attention keep, the others take out
+    "attention_mask",
+    "src_key_padding_mask",
+    "key_padding_mask",
+    "encoder_attention_mask",
+    "decoder_attention_mask",
+    "tgt_key_padding_mask",
+    "memory_key_padding_mask",
+)
+MASKED = -1e3  # what a mask that is added to scores takes out has at most
 ONE_ROW = ("pool", "first", "last")  # of all tokens of a point
 KINDS = ("flatten", *ONE_ROW, "tokens")
-INPUT, OUTPUT = "input", "output"
 MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
 Adapter = Callable[[object], Tensor] | str | int | None
 
@@ -52,7 +64,8 @@ class Features:
         channels: axis of the channels with points first, 1 for convolutions, -1 for transformers; needed by all kinds
             but "flatten" in layers with more than two axes, which no shape shows.
         mask: the tokens that count, shape (points, tokens). None for all; for "pool", "first" and "last" for those that
-            an input named `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out.
+            an input named `attention_mask` keeps, or `src_key_padding_mask` or `key_padding_mask` does not take out,
+            and of a packed sequence for those that it has.
         heads: heads of attention, each an equal part of the channels, one after another; every layer that they divide
             has `name[head 0]`, `name[head 1]`, ... next to it. They mean something of queries, keys, values and of what
             enters the last projection (`name:input`). None for none.
@@ -73,7 +86,10 @@ class Features:
         if self.channels is not None and (not is_whole(self.channels, -99) or not self.channels):
             raise ValueError(f"channels is {shown(self.channels)}; give an axis behind that of points, such as 1 or -1")
         if self.mask is not None:
-            mask = np.asarray(self.mask)
+            try:
+                mask = np.asarray(self.mask)
+            except ValueError as error:
+                raise ValueError("mask has rows of different lengths; give (points, tokens)") from error
             if mask.ndim != 2 or not np.isin(mask, (0, 1)).all():
                 raise ValueError(
                     f"mask has shape {mask.shape} and type {mask.dtype}; give (points, tokens), True for what counts"
@@ -162,13 +178,45 @@ def _tokens_second(tensor: Tensor, mask: Tensor) -> Tensor:
     return moved.reshape(*moved.shape[:2], -1, moved.shape[-1])
 
 
-def _padding(batch: Batch) -> Tensor | None:
-    """The tokens that are no padding, shape (points, tokens), as the keywords of an input say."""
-    for name in PADDING:
-        part = batch.kwargs.get(name)
-        if isinstance(part, Tensor) and part.ndim == 2 and bool(((part == 0) | (part == 1)).all()):
-            return part == (name == "attention_mask")
-    return None
+def _padding(model: nn.Module, batch: Batch, points: int | None) -> Tensor | None:
+    """The tokens that are no padding, shape (points, tokens), as an argument of the network says.
+
+    Raises:
+        ValueError: it does not say which, or several of them differ.
+    """
+    arguments: dict[str, object] = dict(batch.kwargs)
+    if batch.args:
+        with contextlib.suppress(TypeError, ValueError):  # without a signature
+            arguments = inspect.signature(model.forward).bind(*batch.args, **batch.kwargs).arguments | arguments
+    found = {name: _real(name, part, points) for name in PADDING if isinstance(part := arguments.get(name), Tensor)}
+    if not found:
+        return None
+    first = next(iter(found))
+    for name, mask in found.items():
+        if mask.shape == found[first].shape and not torch.equal(mask, found[first]):
+            raise ValueError(
+                f"{first} and {name} differ, so that nothing says which tokens of a layer are padding; measure the "
+                "layers of each on their own, with features=Features(..., mask=mask)"
+            )
+    return found[first]
+
+
+def _real(name: str, mask: Tensor, points: int | None) -> Tensor:
+    """Which tokens a mask keeps: of zeros and ones, of truth values, or of zeros and large negative numbers.
+
+    Raises:
+        ValueError: another one.
+    """
+    part = mask.reshape(len(mask), -1) if mask.ndim > 2 and mask.numel() == len(mask) * mask.shape[-1] else mask
+    if part.ndim == 2 and len(part) == (points or len(part)):
+        if bool(((part == 0) | (part == 1)).all()):
+            return part == name.endswith("attention_mask")
+        if bool(((part == 0) | (part <= MASKED)).all()):
+            return part == 0
+    raise ValueError(
+        f"{name} has shape {tuple(mask.shape)} and type {mask.dtype}, which does not say which tokens are padding; "
+        "give features=Features(..., mask=mask), shape (points, tokens), True for what counts"
+    )
 
 
 def as_rows(tensor: Tensor) -> NDArray[np.floating]:
@@ -187,7 +235,7 @@ def shape_text(value: object) -> str:
 
 
 def adapted(returned: Any, adapter: Adapter) -> Tensor:
-    """The output: by a key, an index or a function; without one a tensor itself, or the first part of a tuple."""
+    """The output: by a key, name, index or function; without one a tensor itself, or the first part of a tuple."""
     if adapter is None and isinstance(returned, Mapping):
         tensors = [key for key, part in returned.items() if isinstance(part, Tensor)]
         if len(tensors) != 1:
@@ -197,7 +245,10 @@ def adapted(returned: Any, adapter: Adapter) -> Tensor:
             )
         adapter = tensors[0]
     returned = readable(returned)
-    if isinstance(adapter, str | int):
+    part_of_object = isinstance(adapter, str) and not isinstance(returned, Tensor | Mapping)
+    if part_of_object and hasattr(returned, cast("str", adapter)):  # of a dataclass or a named tuple
+        returned = getattr(returned, cast("str", adapter))
+    elif isinstance(adapter, str | int):
         try:
             if isinstance(returned, Tensor) and isinstance(adapter, str):
                 raise KeyError(adapter)  # torch would take a text for a list of indices
@@ -229,15 +280,20 @@ class NetworkReader:
     memory: int
     mask: NDArray[np.bool_] | None = None  # of tokens that share a row
     hooks: dict[int, tuple[Hook, bool]] = field(default_factory=dict)  # of the user, and whether the network needs it
+    needs: dict[str, Any] = field(default_factory=dict)  # `grad` and `written` of `undisturbed`, once it has run
 
     def undisturbed(self, *, batch_statistics: bool = False) -> AbstractContextManager[None]:
-        """`forward.undisturbed` without the hooks of the user that the network does not need."""
+        """`forward.undisturbed` as this network needs it."""
+        return undisturbed(self.model, **self._how(batch_statistics))
+
+    def _how(self, batch_statistics: bool) -> dict[str, Any]:
+        """Arguments of `forward.undisturbed`: off are the hooks of the user that the network does not need."""
         hooks = user_hooks(self.model)
         if any(id(hook.function) not in self.hooks for hook in hooks):
             needed = self._needed({id(hook.function) for hook in hooks})
             self.hooks.update({id(hook.function): (hook, id(hook.function) in needed) for hook in hooks})
         off = [identity for identity, (_, needed) in self.hooks.items() if not needed]
-        return undisturbed(self.model, batch_statistics=batch_statistics, off=off)
+        return {"batch_statistics": batch_statistics, "off": off, **self.needs}
 
     def _needed(self, hooks: set[int]) -> Collection[int]:
         """Hooks that two points need: those that return something, if these alone give the same numbers, else all."""
@@ -257,7 +313,7 @@ class NetworkReader:
         def keep(name: str, value: object) -> None:
             trace[name] = value.detach().clone() if isinstance(value, Tensor) else None
 
-        with undisturbed(self.model, off=off, changing=changing), watched(self.model, keep), torch.no_grad():
+        with undisturbed(self.model, off=off, changing=changing, **self.needs), watched(self.model, keep):
             for name, value in parts_of(OUTPUT, self.model(*part.args, **part.kwargs)):
                 keep(name, value)
         return trace
@@ -266,8 +322,9 @@ class NetworkReader:
         """The tokens of a batch that count in a mean, shape (points, tokens); None where all do."""
         if self.features.kind not in ONE_ROW:
             return None
-        mask = _padding(self.inputs.batches[number])
-        if self.mask is not None:
+        if self.mask is None:
+            mask = _padding(self.model, self.inputs.batches[number], self.inputs.sizes[number])
+        else:
             sizes = self.inputs.sizes
             first, size = sum(size or 0 for size in sizes[:number]), sizes[number] or 0
             mask = torch.from_numpy(self.mask[first : first + size])
@@ -279,25 +336,44 @@ class NetworkReader:
         Raises:
             ValueError: the network does not take the inputs, in one line.
         """
-        given = batch.fresh()
 
         def with_heads(name: str, value: object) -> None:
             emit(name, value)
             for head, part in self.features.heads_of(name, value):
                 emit(head, part)
 
-        with (
-            self.undisturbed(batch_statistics=self.batch_statistics),
-            watched(self.model, with_heads, functions=functions),
-            torch.no_grad(),
-        ):
-            try:
+        def once() -> object:
+            given = batch.fresh()
+            with watched(self.model, with_heads, functions=functions):
                 return self.model(*given.args, **given.kwargs)
+
+        try:
+            if not self.needs:
+                return self._first(once)
+            with self.undisturbed(batch_statistics=self.batch_statistics):
+                return once()
+        except (Exception, SystemExit) as error:
+            shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
+            raise ValueError(
+                f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
+            ) from error
+
+    def _first(self, once: Callable[[], object]) -> object:
+        """The first pass shows what the network needs: derivatives within its pass, or copies of parameters.
+
+        Raises:
+            Exception: of the network, which does not take the inputs.
+        """
+        errors = []
+        for grad in (False, True):
+            try:
+                returned, written = tried(self.model, once, **self._how(self.batch_statistics), grad=grad)
             except (Exception, SystemExit) as error:
-                shapes = ", ".join(f"{tuple(part.shape)}, {part.dtype}" for part in batch.tensors())
-                raise ValueError(
-                    f"{type(self.model).__name__} does not take inputs of shape {shapes}: {in_one_line(error)}"
-                ) from error
+                errors.append(error)
+                continue
+            self.needs.update(grad=grad, written=written)
+            return returned
+        raise errors[0]
 
     def values(self, batch: Batch, *, functions: bool = False) -> dict[str, object]:
         """Copies of all layers of one forward pass, the input first and the output last."""
@@ -371,6 +447,18 @@ def network_reader(
             sizes = " + ".join(map(str, batches.sizes))
             raise ValueError(f"mask has shape {mask.shape}; give (points, tokens) for {sizes} points")
     return NetworkReader(model, batches, features, output, axes, bool(batch_statistics), memory, mask)
+
+
+def reader_of(name: str, model: nn.Module, inputs: object, reading: Mapping[str, Any]) -> NetworkReader:
+    """`network_reader` of further points, whose errors name the argument that holds them.
+
+    Raises:
+        ValueError: as `network_reader`.
+    """
+    try:
+        return network_reader(model, inputs, **reading)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 def check_numbers(model: nn.Module) -> None:

@@ -91,7 +91,8 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
         if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
     ]
     modules = dict(named_modules(reader.model))
-    calls = [name for name in last if name == whole(name) and not name.endswith(":input")]
+    ours = (INPUT, OUTPUT)
+    calls = [name for name in last if name == whole(name) and name not in ours and not name.endswith(":input")]
     linear = [name for name in calls if is_linear(modules.get(base(name)))]
     ends = [name for name in linear if name in same]
     ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]

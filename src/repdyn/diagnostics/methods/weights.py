@@ -27,8 +27,11 @@ from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 
 WRAPPERS = {"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}  # parts of names
 USUAL = ("state_dict", "model_state_dict", "model_state", "model", "net", "network", "module", "params", "weights")
+HEADER = 8  # bytes of the length of a safetensors header
+POINTER = b"version https://git-lfs"
 AVERAGED = re.compile(r"(?:^|_)(?:ema|averag\w*|avg|swa|shadow|teacher|target|momentum|old|best)(?:_|$)", re.IGNORECASE)
 LEFT = "; left: "
+LONG = 1000  # letters of torch's error, which names every weight
 DEPTH = 4  # of dictionaries around the entries
 SHARD = re.compile(r"-\d{5}-of-(\d{5})$")
 WHOLE = ("model.safetensors", "pytorch_model.bin")  # of a folder, each also with an index of its parts
@@ -37,7 +40,8 @@ SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".pth.tar", ".pt.tar
 SAFETENSORS = {
     "F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64,
     "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8, "BOOL": torch.bool,
-    "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2,
+    "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2, "U16": torch.uint16, "U32": torch.uint32,
+    "U64": torch.uint64, "C64": torch.complex64,
 }  # fmt: skip
 
 
@@ -96,6 +100,8 @@ def put_weights(network: nn.Module, weights: object, name: str) -> str:
         found = ", ".join(list(map(str, weights))[:8]) or "nothing"
         raise ValueError(f"{name}: no weights of {type(network).__name__}, it holds {found}; expected a state_dict")
     best = sets[0]
+    if meta := [key for key, part in best.entries.items() if isinstance(part, Tensor) and part.is_meta]:
+        raise ValueError(f"{name}: {len(meta)} weights ({meta[0]}, ...) were on the device meta, without numbers")
     failures = (RuntimeError, TypeError, AttributeError)
     try:
         missing, unexpected = network.load_state_dict(best.entries, strict=False)
@@ -106,6 +112,7 @@ def put_weights(network: nn.Module, weights: object, name: str) -> str:
             network.load_state_dict(best.entries)  # its error has the names of all
         except failures as error:
             lines = " ".join(line.strip() for line in str(error).splitlines())
+            lines = lines if len(lines) <= LONG else f"{lines[:LONG]} ..."
             raise ValueError(f"{name}: the weights do not fit the network: {lines}") from error
     rivals = [entry for entry in sets[1:] if entry.fitting == best.fitting]
     if equal := [entry for entry in rivals if entry.rank == best.rank]:
@@ -230,6 +237,12 @@ def read_weights(path: Path) -> object:
     """
     weights: dict[str, object] = {}
     files = weight_files(path) if path.is_dir() else [path]
+    if not files:
+        raise DataError(f"{path}: holds no weights; expected a file that ends in {', '.join(SUFFIXES)}")
+    if path in files and (shard := SHARD.search(path.stem)) and int(shard[1]) > 1:
+        raise DataError(
+            f"{path}: is one of {int(shard[1])} parts of a network's weights; give the folder {path.parent}"
+        )
     if len(files) == 1:
         return _read(files[0])
     for file in files:
@@ -258,9 +271,10 @@ def weight_files(folder: Path) -> list[Path]:
         if (index := folder / f"{name}.index.json").is_file():
             try:
                 parts = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+                missing = [part for part in parts if not (folder / part).is_file()]
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise DataError(f"{index}: has no weight_map, which names the parts of the weights") from error
-            if missing := [part for part in parts if not (folder / part).is_file()]:
+            if missing:
                 raise DataError(f"{folder}: lacks {', '.join(missing)}, which {index.name} names")
             return [folder / part for part in parts]
     found = [path for path in files if is_weights(path)]
@@ -277,8 +291,9 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def is_weights(path: Path) -> bool:
-    """Whether a file's name is one of weights: not of an optimizer's, or of the arguments of a training."""
-    return path.is_file() and path.name.endswith(SUFFIXES) and not WITHOUT_WEIGHTS.search(path.name)
+    """Whether a file's name is one of weights: not of an optimizer's or of a training's arguments, and not hidden."""
+    usual = path.name.endswith(SUFFIXES) and not path.name.startswith(".")
+    return usual and path.is_file() and not WITHOUT_WEIGHTS.search(path.name)
 
 
 def holds_weights(folder: Path) -> bool:
@@ -291,19 +306,30 @@ def holds_weights(folder: Path) -> bool:
 
 
 def _read(path: Path) -> object:
-    if path.suffix == ".safetensors":
-        return _safetensors(path)
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)  # noqa: TID251 - unpickles nothing but tensors
+        with path.open("rb") as file:
+            beginning = file.read(len(POINTER))
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from error
+    if beginning == POINTER:
+        raise DataError(f"{path}: is a pointer of Git LFS to the file; get the file itself: git lfs pull")
+    if beginning[8:9] == b"{" or (path.suffix == ".safetensors" and not beginning.startswith(b"PK")):
+        return _safetensors(path)
+    try:
+        with path.open("rb") as file:  # by its name torch would choose the format
+            return torch.load(file, map_location="cpu", weights_only=True)  # noqa: TID251 - unpickles tensors alone
     except Exception as error:  # what torch raises depends on what the file holds
         if objects := _objects(path, error):
             raise DataError(
                 f"{path}: holds objects of {objects}, which are not loaded, as that could run code of the file; in the "
                 "program that wrote it save the weights alone, torch.save(network.state_dict(), 'weights.pt')"
             ) from error
-        why = "no file of torch.save" if "Weights only" in str(error) else in_one_line(error)
+        foreign = "Weights only" in str(error) or "inline_container" in str(error)
+        why = "no file of torch.save" if foreign else in_one_line(error)
+        if "TorchScript" in why:
+            why = "a TorchScript archive; save torch.jit.load(file).state_dict()"
         raise DataError(f"{path}: not a readable file of weights ({why})") from error
 
 
@@ -317,7 +343,7 @@ def _objects(path: Path, error: Exception) -> str:
     return ", ".join(sorted(set(names)))
 
 
-def _safetensors(path: Path) -> dict[str, Tensor]:
+def _safetensors(path: Path) -> dict[str, Any]:
     """Tensors by name of a file of this format: length of the header, header in JSON, numbers.
 
     Raises:
@@ -325,13 +351,18 @@ def _safetensors(path: Path) -> dict[str, Tensor]:
     """
     try:
         content = path.read_bytes()
-        (length,) = struct.unpack("<Q", content[:8])
-        header = json.loads(content[8 : 8 + length])
+        if len(content) < HEADER:
+            raise ValueError(f"it has {len(content)} bytes")
+        (length,) = struct.unpack("<Q", content[:HEADER])
+        header = json.loads(content[HEADER : HEADER + length])
         header.pop("__metadata__", None)
-        numbers = bytearray(content[8 + length :])
-        weights = {}
+        numbers = bytearray(content[HEADER + length :])
+        weights: dict[str, Any] = {}
         for name, entry in header.items():
             low, high = entry["data_offsets"]
+            if entry["dtype"] not in SAFETENSORS:  # no numbers of torch's; left unless the network wants it
+                weights[name] = entry["dtype"]
+                continue
             kind, shape = SAFETENSORS[entry["dtype"]], entry["shape"]
             if not 0 <= low <= high <= len(numbers) or high - low != math.prod(shape) * kind.itemsize:
                 raise ValueError(f"{name} ends beyond the file")

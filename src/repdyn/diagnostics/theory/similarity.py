@@ -90,16 +90,22 @@ def shape_of(A: ArrayLike, measures: Collection[str] = MEASURES, minibatch: NDAr
         minibatch: number of the minibatch of each point, ascending, shape (points,); None for a single one.
 
     Raises:
-        ValueError: all points are the same, so that there is no shape.
+        ValueError: no numbers (points, units), not all finite, or all points are the same, so that there is no shape.
     """
     xp = namespace(A)
     X = xp.asarray(A)
+    if X.ndim != 2 or (xp is np and X.dtype.kind not in "biuf"):
+        raise ValueError(
+            f"a representation has shape {tuple(X.shape)} and type {X.dtype}; give numbers (points, units)"
+        )
     X = X if X.dtype in (xp.float32, xp.float64) else xp.asarray(X, dtype=xp.float64)
     mean = X.mean(axis=0, dtype=xp.float64)
     is_gram = X.shape[1] > len(X) and not set(DISTANCES) & set(measures)
     F = centered_gram(X, X, mean) if is_gram else _coordinates(X, mean)
     squared = F.diagonal() if is_gram else xp.einsum("ij,ij->i", F, F)
     size = float(squared.sum())
+    if not np.isfinite(size):
+        raise ValueError("values that are NaN or infinite, or too large")
     if not np.sqrt(size) > len(X) * EPS * np.sqrt(size + len(X) * float(mean @ mean)):
         raise ValueError("all points are the same in this layer, which has no shape to compare")
     F = F / (size if is_gram else np.sqrt(size))
@@ -223,7 +229,7 @@ def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASUR
         measures: those that are wanted.
 
     Raises:
-        ValueError: different numbers of points.
+        ValueError: no shapes, different numbers of points, or measures that the shapes were not prepared for.
 
     Example:
         >>> import numpy as np
@@ -233,6 +239,11 @@ def similarities(first: Shape, second: Shape, measures: Collection[str] = MEASUR
         >>> round(found["cka"], 9), round(found["cka_debiased"], 9), found["procrustes"] < 1e-6
         (1.0, 1.0, True)
     """
+    for name, part in (("first", first), ("second", second)):
+        if not isinstance(part, Shape):
+            raise ValueError(f"{name} is a {type(part).__name__}; give shape_of(array)")
+    if unknown := [name for name in measures if name not in (*MEASURES, *first.of_pairs)]:
+        raise ValueError(f"measures: {unknown[0]!r} is none of {', '.join((*MEASURES, *first.of_pairs))}")
     if len(first.squared) != len(second.squared):
         points = f"{len(first.squared)} and {len(second.squared)}"
         raise ValueError(f"representations of {points} points; give the same points to both")
