@@ -318,7 +318,7 @@ class Site:
         return {
             "heading": views.heading(ledger, self.titles, "" if studies.outside() else " of deep learning theory"),
             "own": own,
-            "said": views.tally(own),
+            "said": views.tally(own or ledger),
             "severities": [(slip, count) for slip, count in severities(own) if count],
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],
