@@ -219,7 +219,8 @@ class Site:
         paper = (
             " ".join([f"{source.authors}: {source.title}, {source.link}.", source.note]) if source else study["paper"]
         )
-        return typeset.document(study["title"], paper, study["errata"], self.scripts)
+        places = {row["id"]: row["where"] for row in self.contents.ledger}
+        return typeset.document(study["title"], paper, study["errata"], self.scripts, places)
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
