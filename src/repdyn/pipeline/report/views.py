@@ -306,7 +306,7 @@ def _share(parts: Sequence[Part], outcome: str) -> str:
 
 def _open(row: Row, parts: Sequence[Part]) -> str:
     undecided = [part for part in parts if part.outcome == "undecided"]
-    why = " The page says why." if row.get("why") else ""
+    why = " The reason is below." if row.get("why") else ""
     if not undecided:
         return f"This run does not decide it.{why}"
     crossing = sum(part.crosses for part in undecided)
