@@ -32,8 +32,8 @@ HEAD = """#set document(title: "{title}", date: none)
 
 {paper}
 
-Statements that the numbers refute as printed, the most severe first. Each script needs numpy alone and sets `truth`,
-what is `printed` of it, and the `correct` value.
+Statements that the numbers refute as printed, the most severe first. Each script needs numpy alone and shows the
+`truth`, what is `printed` of it, and the `correct` value.
 """
 LONGEST_LINE = 97  # of a script; longer ones would be broken
 
