@@ -16,6 +16,7 @@ PAPERS = ("bn_decomposed", "truncation_flow", "bn_mean_field", "leaky_resnets", 
 @pytest.mark.parametrize("id", SCRIPTS)
 def test_script_shows_that_the_printed_value_is_wrong_and_the_correct_one_right(id):
     code = SCRIPTS[id].code
+    assert max(map(len, code.splitlines())) <= typeset.LONGEST_LINE
     assert [line for line in code.splitlines() if "import" in line] in (
         ["import numpy as np"],
         ["import numpy as np", "from math import erf"],

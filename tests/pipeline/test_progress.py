@@ -138,7 +138,7 @@ def test_failed_checks_and_figures_of_this_run_are_listed_with_their_logs(tmp_pa
         Path(job.log).write_text("")
         jobs.append(job)
     listed = failed.errors(jobs, 0.0)
-    for text in ("2 checks", "x-2: KeyError: 'depth'", "fig: ValueError: shapes", jobs[0].log, jobs[1].log):
+    for text in ("2 of ", "x-2: KeyError: 'depth'", "fig: ValueError: shapes", jobs[0].log, jobs[1].log):
         assert text in listed
     assert "x-1" not in listed
     assert failed.errors(jobs, time.time() + 60) == ""

@@ -32,8 +32,9 @@ STUDY = Study(
         "Two networks learn $y = w^T x$ from the same start, one with batch normalization (blue), one without "
         "(orange-red). Before they train, the lines and pale spikes show the same descent at infinite width, "
         "computed from equations (21) and (22). At equal iteration the fastest neuron with batch normalization "
-        "is about ten times as fast, as in Figure 1; at equal loss it is the slower one. Drag the target (green). "
-        "Below is the ellipse $b^T \\Sigma b = 1$ with the paper's metric: drag two points.",
+        "is about ten times as fast, as in Figure 1; at equal loss it is the slower one for this target, and not for "
+        "every other. Drag the target (green). Below is the ellipse $b^T \\Sigma b = 1$ with the paper's metric: drag "
+        "two points.",
         "round_manifold",
     ),
 )

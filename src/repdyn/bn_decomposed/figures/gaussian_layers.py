@@ -128,7 +128,8 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset) -> None:
         panel.annotate(
             label, (n.min() * 0.85, level), (0, up), textcoords="offset points", color=GRAY, size=7.5, va=place
         )
-    panel.plot(n[rests], odd_point["resting_intra_angle"].values[rests], color=BLACK, linewidth=0.9)
+    resting = odd_point["resting_intra_angle"].values[rests]
+    panel.plot(n[rests], resting, color=BLACK, linewidth=0.9, label="at infinite width")
     for odd, color, marker, label in ((1, RED, "D", "with the odd point"), (0, BLUE, "o", "others")):
         batch_of_pair = odd_point["pair_batch"].where(odd_point["with_odd"] == odd).values
         sizes = n[np.isin(n, batch_of_pair)]
@@ -146,7 +147,7 @@ def _angles_of_last_layer(panel: Axes, odd_point: xr.Dataset) -> None:
     panel.set_title("angles after the last layer")
     panel.set_xlabel("data points in the batch $n$")
     panel.set_ylabel("angle of a pair (degree)")
-    legend_below(panel, columns=2)
+    legend_below(panel, columns=3)
 
 
 def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArray) -> None:
@@ -155,7 +156,8 @@ def _with_depth(panel: Axes, odd_point: xr.Dataset, name: str, rest: xr.DataArra
         draws, limit = images[name].sel(batch=n), images[f"limit_{name}"].sel(batch=n)
         panel.plot(draws["layer"], draws.median("seed"), color=color, label=f"$n$ = {n}")
         band(panel, draws["layer"].values, draws.min("seed").values, draws.max("seed").values, color=color)
-        panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1)
+        words = f"$n$ = {n}, infinite width"
+        panel.plot(limit["limit_layer"], limit.median("seed"), color=color, linestyle="--", linewidth=1, label=words)
         if np.isfinite(level := float(rest.sel(batch=n))):
             panel.axhline(level, color=color, linewidth=0.9, linestyle=THIN)
     panel.set_xscale("log")

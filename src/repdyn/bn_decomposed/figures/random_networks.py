@@ -114,12 +114,10 @@ def orthogonality_gap(orthogonality_gap: xr.Dataset) -> Drawn:
         panel.set_yscale("log")
     n = int(orthogonality_gap["point_count"])
     for panel in axes[0]:
-        panel.axhline(np.sqrt(1 - 1 / n), color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)))
+        words = "all points on one line"
+        panel.axhline(np.sqrt(1 - 1 / n), color=BLACK, linewidth=0.8, linestyle=(0, (1, 3)), label=words)
     axes[0, 0].set_ylabel("orthogonality gap")
-    axes[0, 1].text(
-        0.98, 0.88, "dotted: all points on one line", transform=axes[0, 1].transAxes, ha="right", va="top", fontsize=7.5
-    )
-    axes[0, 0].legend()
+    drawn.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     last = gap.isel(layer=-1).median("seed")
     facts = {

@@ -149,14 +149,14 @@ def thm11_limits(tree_limits: xr.Dataset, interior_angles: xr.Dataset) -> Drawn:
     angle = np.maximum(tree_limits["angle_first"].values, tree_limits["angle_last"].values)
     _against_bounds(axes[0, 0], points, ratio, tree_limits["printed_ratio"], tree_limits["sharp_ratio"])
     _against_bounds(axes[0, 1], points, angle, tree_limits["printed_angle"], tree_limits["sharp_angle"])
-    axes[0, 0].set(title="norm of the cluster", yscale="log", ylabel="cluster norm over that of the extreme")
+    axes[0, 0].set(title="norm of the cluster", yscale="log", ylabel="norm over that of the extreme")
     plain_numbers(axes[0, 0].yaxis)
     axes[0, 1].set(title="angle to the cluster", ylabel="angle between them (degree)")
     axes[0, 1].set(ylim=(0, 95), yticks=(0, 30, 60, 90))
     rates = _collapse(axes[1, 0], interior_angles)
     _second_extreme(axes[1, 1], tree_limits)
-    for panel in axes.ravel():
-        legend_below(panel, columns=2)
+    for panel, columns in zip(axes.ravel(), (2, 2, 3, 2), strict=True):
+        legend_below(panel, columns=columns)
     label_panels(axes)
     facts = {
         "batches": points.size,
@@ -215,6 +215,8 @@ def _collapse(panel: Axes, interior_angles: xr.Dataset) -> list[float]:
         decay = pair[-1] * factor ** (layer[late] - layer[-1])
         rates.append(float(np.log(pair[-1] / pair[late][0]) / np.log(factor) / (layer[-1] - layer[late][0])))
         panel.plot(layer[late], decay, color=BLACK, linewidth=0.9, linestyle=(0, (4, 4)))
+    if rates:
+        panel.lines[-1].set_label("predicted decay")
     panel.set(yscale="log", xlim=(0, layer[-1]), title="collapse of the interior points")
     panel.set(xlabel="layer $t$", ylabel="angle between neighbors (degree)")
     return rates

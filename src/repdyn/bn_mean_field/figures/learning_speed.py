@@ -50,14 +50,14 @@ def matched_loss(speed_ratio: xr.Dataset) -> Drawn:
             panel.plot(other["iteration"], other[name], dash, color=color, label=label)
     for panel, name in zip(axes[0], ("ratio", "matched_ratio"), strict=True):
         low, high = starts[name].min("start").values, starts[name].max("start").values
-        band(panel, starts["iteration"].values, low, high, color=BLUE)
-        panel.axhline(10, color=RED, linewidth=0.8, linestyle="--")
-        panel.axvline(iteration, color=BLACK, linewidth=0.6, linestyle=":")
+        band(panel, starts["iteration"].values, low, high, color=BLUE, label="range over random signs")
+        panel.axhline(10, color=RED, linewidth=0.8, linestyle="--", label="tenfold")
+        panel.axvline(iteration, color=BLACK, linewidth=0.6, linestyle=":", label="the paper's iteration")
         panel.set(yscale="log", ylim=(0.1, 300), xlabel="iteration of the BN model")
     axes[0, 0].set_title("at equal iteration")
     axes[0, 1].set_title("at equal loss")
     axes[0, 0].set_ylabel("largest speed, BN over vanilla")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     label_panels(axes)
     at_reading = cell.sel(step=paper_step, iteration=iteration)
     return Drawn(

@@ -102,7 +102,7 @@ def directions_over_time(anisotropy: xr.Dataset, magnitudes: xr.Dataset) -> Draw
         for color, dash, model in zip((BLUE, RED), ("-", "--"), anisotropy["model"].values, strict=True):
             angle = anisotropy["axis_angle"].sel(model=model, target=target)
             _directions_panel(panel, angle, "neuron", color, dash, str(model))
-        panel.set_title(f"target {target}")
+        panel.set_title(f"target $y = x_{target[-1]}$")
     small, large = magnitudes["radius"].values
     pooled = magnitudes["axis_angle"].isel(start=slice(1, None)).stack(all=("start", "neuron"))
     for color, dash, radius in ((BLUE, "-", small), (PURPLE, "--", large)):

@@ -69,7 +69,7 @@ def _draw_iterations(panel: Axes, feature_learning: xr.Dataset) -> None:
     for name, color, marker in NETWORKS:
         needed = cells.sel(network=name).values.ravel()
         learned = np.isfinite(needed)
-        panel.plot(steps[learned], needed[learned], marker, color=color, markersize=1.5, alpha=0.5, label=name)
+        panel.plot(steps[learned], needed[learned], marker, color=color, markersize=2.5, alpha=0.6, label=name)
     panel.set(xscale="log", yscale="log", xlabel="mean-field step $h$", ylabel="iterations")
     panel.xaxis.set_minor_formatter("")
     plain_numbers(panel.yaxis)

@@ -168,11 +168,11 @@ def paper_settings(paper_measures: xr.Dataset) -> Drawn:
     for name, color, words in energies:
         axes[1, 1].plot(middle, last[name].isel(gamma=0).values, color=color, label=words)
     axes[1, 1].plot(middle, last["hamiltonian"].values, color=BLUE, linestyle="--", label=ENERGY)
-    axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1)
+    axes[1, 1].axhline(rank, color=BLACK, linestyle=":", linewidth=1, label=f"$k^*$ = {rank}")
     axes[1, 1].set(
         title="energies at the end", xlabel="position $p$", ylabel=r"units of $\tilde L / 2$", ylim=(-14, 16)
     )
-    legend_below(axes[1, 1], columns=3)
+    legend_below(axes[1, 1], columns=2)
     label_panels(axes)
     return Drawn(
         fig,

@@ -82,8 +82,9 @@ def _paired(panel: Axes, ratios: xr.DataArray) -> None:
     title="Figure 2b: spectra of the weights of networks with adaptive steps",
     caption="Singular values of the weights, one network per panel, seed 0, learned and decayed maps. Dotted: where "
     "the paper sees roughly 6 dimensions; short black line: a quarter of the largest there, above which a value is "
-    "large. Distance from rest: relative distance of the weights from a critical point. Teachers: random ResNets as in "
-    f"the paper, and fully connected; penalties: the paper's and a stronger one. {PAPER_SIZES}",
+    "large. Distance from rest: relative distance of the weights from a critical point; both numbers are means over "
+    "seeds. Teachers: random ResNets as in the paper, and fully connected; penalties: the paper's and a stronger one. "
+    f"{PAPER_SIZES}",
     alt="Singular values of the weights along the network in four panels, by teacher and penalty, with a mark of a "
     "quarter of the largest at p = 0.3.",
 )
@@ -96,11 +97,8 @@ def fig2b_weight_spectra(staged_measures: xr.Dataset) -> Drawn:
     for panel, teacher in zip(axes.ravel(), staged_measures["teacher"].values, strict=True):
         networks = staged_measures.sel(teacher=teacher)
         _stages(panel, networks.isel(seed=0), wide, narrow)
-        panel.set_title(str(teacher))
         count, distance = (float(networks[name].mean()) for name in ("stage_dimension", "relative_distance"))
-        words = f"means over seeds: {count:.1f} large values,\ndistance from rest {distance:.2g}"
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
-        panel.text(0.03, 0.97, words, transform=panel.transAxes, va="top", fontsize=7.5, bbox=box)
+        panel.set_title(f"{teacher}\n{count:.1f} large values, distance from rest {distance:.2g}")
     for panel in axes[1]:
         panel.set_xlabel("position $p$")
     for panel in axes[:, 0]:
@@ -154,8 +152,8 @@ def fig2c_paths(scheme_measures: xr.Dataset) -> Drawn:
         signs = [plane[0, 0] - plane[-1, 0], plane[len(plane) // 2, 1] - plane[[0, -1], 1].mean()]
         plane = plane * np.where(np.array(signs) < 0, -1, 1)
         panel.plot(*plane.T, color=color, marker=marker, markersize=3.5)
-        for node, words in ((0, "$p = 0$"), (-1, "$p = 1$")):
-            panel.annotate(words, plane[node], xytext=(4, 5), textcoords="offset points", fontsize=7.5)
+        for node, words, beside in ((0, "$p = 0$", (4, 5)), (-1, "$p = 1$", (6, -4))):
+            panel.annotate(words, plane[node], xytext=beside, textcoords="offset points", fontsize=7.5)
         panel.set(title=scheme, xlabel="first principal axis", ylabel="second axis")
         panel.margins(0.18)
         panel.set_aspect("equal")

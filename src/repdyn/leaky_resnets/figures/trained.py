@@ -200,11 +200,11 @@ def fig1c_energies(chain_measures: xr.Dataset) -> Drawn:
             band(panel, p, values.min(axis=0), values.max(axis=0), color=color)
     rank = int(chains["rank"])
     for panel, title in zip(axes[0, :2], ("energies", "the same, near $k^*$"), strict=True):
-        panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1)
+        panel.axhline(rank, color=BLACK, linestyle=":", linewidth=1, label=f"$k^*$ = {rank}")
         panel.set(title=title, xlabel="position $p$", ylabel=r"energy, units of $\tilde L / 2$")
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(0.1, None)
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     axes[0, 1].set_ylim(0, 4 * rank)
     _kinetic_against_extra(axes[0, 2], chains)
     label_panels(axes)

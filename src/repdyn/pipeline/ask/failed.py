@@ -57,7 +57,7 @@ def errors(jobs: Iterable[Job], since: float) -> str:
     for job in jobs:
         if job.kind in ERRORS_IN and (changed := _changed(Path(job.log))) is not None and changed >= since:
             lines += [f"  {text}\n    {job.log}" for path in job.outputs for text in ERRORS_IN[job.kind](Path(path))]
-    return "\n".join([f"{len(lines)} checks, figures or tables ended with an error:", *lines]) if lines else ""
+    return "\n".join([f"{len(lines)} of the checks, figures and tables ended with an error:", *lines]) if lines else ""
 
 
 def _failed_claims(path: Path) -> list[str]:

@@ -37,6 +37,7 @@ def run(words: Sequence[str]) -> None:
     if arguments.claim:
         for path in added_claim.write(arguments.claim, Path()):
             print(path)
+        print("\nThe run and the tests fail until these are filled in:\n\n  snakemake --cores 2 all\n  pytest")
         return
     folder = arguments.into or Path(arguments.name)
     write(arguments.name, folder)

@@ -219,7 +219,8 @@ class Site:
         paper = (
             " ".join([f"{source.authors}: {source.title}, {source.link}.", source.note]) if source else study["paper"]
         )
-        return typeset.document(study["title"], paper, study["errata"], self.scripts)
+        places = {row["id"]: row["where"] for row in self.contents.ledger}
+        return typeset.document(study["title"], paper, study["errata"], self.scripts, places)
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
@@ -318,7 +319,7 @@ class Site:
         return {
             "heading": views.heading(ledger, self.titles, "" if studies.outside() else " of deep learning theory"),
             "own": own,
-            "said": views.tally(own),
+            "said": views.tally(own or ledger),
             "severities": [(slip, count) for slip, count in severities(own) if count],
             "ours": len(ledger) - len(own),
             "changes": [claim for claim in ledger if claim["change"]],

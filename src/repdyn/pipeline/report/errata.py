@@ -14,6 +14,7 @@ from repdyn.pipeline.report.contents import Row
 
 CONFIRMING = ("full",)  # scales with a fresh seed, unused when settings were chosen
 SCRIPT = re.compile(r"^## ([\w-]+)\n\n(.*?)\n```python\n(.*?)```", re.MULTILINE | re.DOTALL)
+SHOW = 'print(truth, printed, correct, sep="\\n")\n'
 CONSEQUENCES = {
     "conclusion fails": "Conclusions that fail",
     "result changes": "Results that change",
@@ -87,7 +88,7 @@ def severities(claims: Sequence[Row]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Script:
-    """A few lines that show what is wrong, with numpy alone; they set `truth`, `printed` and `correct`."""
+    """A few lines that show what is wrong, with numpy alone: `truth`, `printed` and `correct`, in a line each."""
 
     says: str
     code: str
@@ -97,4 +98,4 @@ def scripts(folders: Mapping[str, Path] | None = None) -> dict[str, Script]:
     """Claim -> its script, of the files `errata.md` of studies."""
     files = studies.files(studies.ERRATA, folders).values()
     found = [SCRIPT.findall(path.read_text(encoding="utf-8")) for path in files]
-    return {id: Script(" ".join(says.split()), code) for parts in found for id, says, code in parts}
+    return {id: Script(" ".join(says.split()), code + SHOW) for parts in found for id, says, code in parts}

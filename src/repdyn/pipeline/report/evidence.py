@@ -101,12 +101,12 @@ def _crosses(row: Row) -> bool:
 
 
 def margin(text: str) -> Markup:
-    """A margin as text: three digits, "exact" without any deviation, "none" without any agreement."""
+    """A margin as text: three digits, "exact" without any deviation, 0 without any agreement."""
     if not text:
         return Markup()
     value = float(text)
     if value >= LARGEST_MARGIN or value <= 1 / LARGEST_MARGIN:
-        return Markup("exact" if value > 1 else "none")
+        return Markup("exact" if value > 1 else "0")
     return numbers(f"{value:.0f}" if 1000 > value >= 100 else f"{value:.3g}")
 
 

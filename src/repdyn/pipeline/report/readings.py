@@ -123,15 +123,15 @@ def _marks(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float]
     label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
     mark = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>')
     taken = [_choices(row)[name] == option for row in rows]
-    return [label.format(LEFT - 26, y + 4, name, _short(option))] + [
+    return [label.format(LEFT - 26, y + 4, name, _short(option, 34 - len(name)))] + [
         mark.format(row["outcome"] if own else "open", x, y, 3.2 if own else 1.2)
         for row, x, own in zip(rows, places, taken, strict=True)
     ]
 
 
-def _short(option: str) -> str:
-    letters = title(option)
-    return letters if len(letters) <= 24 else letters[:23] + "…"
+def _short(option: str, most: int) -> str:
+    letters, most = title(option), max(most, 24)
+    return letters if len(letters) <= most else letters[: most - 1] + "…"
 
 
 def _label(rows: Sequence[Row]) -> str:

@@ -16,14 +16,15 @@ from repdyn.pipeline.report.errata import Errata, Script
 
 SPECIAL = re.compile(r"([\\#$*_`<>@\[\]~=/+\-\"'])")  # in Typst's text
 IN_FORMULAS = re.compile(r"([\\#$_^&/\"'`~(),;:\[\]{}])")  # in its formulas, where commas part arguments
+CLAIM = re.compile(r"\b[a-z]+(?:-\w+)+")
 ACCENTS = {"~": "tilde", "˜": "tilde", "^": "hat", "ˆ": "hat", "¯": "macron", "‾": "macron", "―": "macron"}
 ACCENTS |= {"˙": "dot", "→": "arrow", "\N{COMBINING TILDE}": "tilde"}
 VARIANTS = {"bold": "bold", "double-struck": "bb", "script": "cal", "fraktur": "frak", "normal": "upright"}
 HEAD = """#set document(title: "{title}", date: none)
-#set page(margin: 2.4cm, numbering: "1")
+#set page(margin: 2.2cm, numbering: "1")
 #set text(font: "New Computer Modern", size: 10.5pt, lang: "en")
 #set par(justify: true)
-#show raw: set text(size: 8.4pt)
+#show raw: set text(size: 7.6pt)
 #show raw.where(block: true): block.with(fill: luma(245), inset: 8pt, width: 100%)
 #show heading.where(level: 3): set text(size: 10.5pt)
 
@@ -31,12 +32,13 @@ HEAD = """#set document(title: "{title}", date: none)
 
 {paper}
 
-Statements that the numbers refute as printed, the most severe first. Each script needs numpy alone and sets `truth`,
-what is `printed` of it, and the `correct` value.
+Statements that the numbers refute as printed, the most severe first. Each script needs numpy alone and shows the
+`truth`, what is `printed` of it, and the `correct` value.
 """
+LONGEST_LINE = 97  # of a script; longer ones would be broken
 
 
-def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Script]) -> str:
+def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Script], places: Mapping[str, str]) -> str:
     """The source: what is printed, why it cannot be, what is right, and a script that shows it, for each entry.
 
     Args:
@@ -44,11 +46,13 @@ def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Scrip
         paper: authors and title of the paper.
         errata: the confirmed entries by severity.
         scripts: claim -> its script.
+        places: claim -> where the paper states it, which its authors know, unlike our ids.
     """
     parts = [HEAD.format(title=title.replace('"', "'"), name=text(title), paper=text(paper))]
     for group in errata.groups:
         parts += [f"== {text(group.heading)}\n", f"{text(group.remark)}\n"]
-        parts += [_entry(row, scripts.get(row["id"])) for row in group.rows]
+        rows = [{key: CLAIM.sub(lambda id: places.get(id[0], id[0]), row[key]) for key in row} for row in group.rows]
+        parts += [_entry(new, scripts.get(row["id"])) for new, row in zip(rows, group.rows, strict=True)]
     return "\n".join(parts)
 
 
@@ -71,11 +75,11 @@ def _entry(claim: Row, script: Script | None) -> str:
     lines = [f"=== {text(claim['where'])}: {text(claim['message'])}", ""]
     lines += [f"*Printed.* {text(claim['statement'])}{quoted}", *_formula(claim["formula"])]
     if claim["assumes"]:
-        lines += [f"*Assumed there.* {text(claim['assumes'])}", ""]
+        lines += [f"*Assumed there:* {text(claim['assumes'])}.", ""]
     lines += [f"*Why it cannot be.* {text(claim['cause'])}", ""]
     name = "Correct" if claim["verdict"] == "holds as corrected" else "What is true"
     lines += [f"*{name}.* {text(claim['correction'] or claim['why'])}", *_formula(claim["corrected_formula"])]
-    lines += [f"*Measured.* {text(claim['printed_measured'])}; required: {text(claim['printed_expected'])}.", ""]
+    lines += [f"*Measured:* {text(claim['printed_measured'])}; required: {text(claim['printed_expected'])}.", ""]
     if script:
         lines += [text(script.says), "", f"```python\n{script.code}```", ""]
     return "\n".join(lines)

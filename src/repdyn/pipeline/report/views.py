@@ -106,11 +106,14 @@ def tally(claims: Sequence[Row]) -> str:
     """The verdicts of the papers' statements in one sentence."""
     number = dict(counts(claims))
     rest = len(claims) - sum(number[status] for status in (*DECIDED, DEPENDS))
-    parts = [f"{number['holds']} hold as printed", f"{number['holds as corrected']} hold once corrected"]
-    parts.append(f"{number['does not hold']} {'does' if number['does not hold'] == 1 else 'do'} not hold")
-    if depend := number[DEPENDS]:
-        parts.append(f"{depend} {'depends' if depend == 1 else 'depend'} on how the words are read")
-    return ", ".join(parts) + (f", {rest} stay open" if rest else "")
+    parts = (
+        (number["holds"], "holds", "hold", " as printed"),
+        (number["holds as corrected"], "holds", "hold", " once corrected"),
+        (number["does not hold"], "does", "do", " not hold"),
+        (number[DEPENDS], "depends", "depend", " on how the words are read"),
+        (rest, "stays", "stay", " open"),
+    )
+    return ", ".join(f"{count} {one if count == 1 else many}{words}" for count, one, many, words in parts if count)
 
 
 def study(
@@ -303,7 +306,7 @@ def _share(parts: Sequence[Part], outcome: str) -> str:
 
 def _open(row: Row, parts: Sequence[Part]) -> str:
     undecided = [part for part in parts if part.outcome == "undecided"]
-    why = " The page says why." if row.get("why") else ""
+    why = " The reason is below." if row.get("why") else ""
     if not undecided:
         return f"This run does not decide it.{why}"
     crossing = sum(part.crosses for part in undecided)

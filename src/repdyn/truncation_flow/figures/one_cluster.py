@@ -47,19 +47,20 @@ def staircase(staircase: xr.Dataset) -> Drawn:
         part = staircase.sel(case=case)
         y, start = float(part["label"]), float(part["b"][0])
         axes[0, column].step(part["time"], part["rate"], where="post", color=BLUE)
-        axes[0, column].set_title(f"y = {y:g}, b(0) = {start:g}")
+        axes[0, column].set_title(f"$y$ = {y:g}, $b(0)$ = {start:g}")
         axes[0, column].set_ylim(-0.05, 1.08)
         axes[1, column].plot(part["time"], part["b"], color=BLUE, label="$b(s)$")
         axes[1, column].axhline(y, color=GREEN, linestyle="--", linewidth=1, label="label $y$")
         for x in part["x"].values:
-            axes[1, column].axhline(x, color=BLACK, linewidth=0.5, alpha=0.4)
+            axes[1, column].axhline(x, color=BLACK, linewidth=0.5, alpha=0.4, label="data")
         for moment in part["meeting"].values[np.isfinite(part["meeting"].values)]:
             for panel in axes[:, column]:
-                panel.axvline(moment, color=ORANGE, linewidth=0.7, linestyle=":")
+                panel.axvline(moment, color=ORANGE, linewidth=0.7, linestyle=":", label="meeting by (4.49)")
         axes[1, column].set_xlabel("flow time $s$")
     axes[0, 0].set_ylabel("rate $n/N$")
     axes[1, 0].set_ylabel("bias, data")
-    fig.legend(*axes[1, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    named = {words: line for line, words in zip(*axes[1, 0].get_legend_handles_labels(), strict=True)}
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=4)
     label_panels(axes)
     last = staircase.sel(case=list(cases)).isel(time=-1)
     last = staircase.sel(case=list(cases)).isel(time=-1)

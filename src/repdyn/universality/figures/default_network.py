@@ -41,6 +41,11 @@ def _number(axis: Axis, shown: np.ndarray) -> None:
         axis.set_minor_formatter("")
 
 
+def _correlation(value: xr.DataArray) -> str:
+    """Two digits; a dash where too few cells have one."""
+    return f"{float(value):.2f}" if np.isfinite(value) else "\N{EN DASH}"
+
+
 @figure(
     title="Figure 5: final distances of trained networks against equation (10)",
     caption="Each dot is a trial at one pair of distances; trials that did not converge are left out. Rates: geometric "
@@ -71,8 +76,8 @@ def fig5_final_distances(final_predictions: xr.Dataset) -> Drawn:
         for axis, values in ((panel.xaxis, row["theory"]), (panel.yaxis, row["measured"])):
             _number(axis, values.values[good])
         panel.set_title(
-            f"{WORDS.get(name, name)}: r {float(row['correlation']):.2f}\n"
-            f"(dy alone {float(row['correlation_dy']):.2f}), {int(row['trials'])} trials",
+            f"{WORDS.get(name, name)}: r {_correlation(row['correlation'])}\n"
+            f"(dy alone {_correlation(row['correlation_dy'])}), {int(row['trials'])} trials",
             fontsize=7.5,
         )
     for panel in axes.flat[len(names) :]:
@@ -121,9 +126,10 @@ def fig10_depth(default_network_fits: xr.Dataset, default_ensemble_fits: xr.Data
     axes[0, 2].set(yscale="log", ylabel="fitted rate, 1/epoch", title="effective rates")
     for panel in axes[0]:
         panel.set_xlabel("hidden layer")
-        panel.axvline(int(default_network_fits["halfway"]), color="0.7", linewidth=0.8, linestyle=":")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    explained, half = default_network_fits["r2"].mean("curve").median("seed"), int(default_network_fits["halfway"])
+        half = int(default_network_fits["halfway"])
+        panel.axvline(half, color="0.7", linewidth=0.8, linestyle=":", label="layer halfway")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    explained = default_network_fits["r2"].mean("curve").median("seed")
     return Drawn(
         fig,
         {

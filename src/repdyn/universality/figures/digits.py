@@ -263,9 +263,9 @@ def _predictions(panel: Axes, data: xr.Dataset, part: str) -> None:
 def _scales(panel: Axes, data: xr.Dataset) -> None:
     for part, color, style in (("all entries", BLUE, "-"), ("between classes", PURPLE, "--")):
         values = data["correlation_by_scale"].sel(run="sgd", part=part)
-        panel.semilogx(data["scale"], values, color=color, linestyle=style, marker=".", label=part)
+        panel.semilogx(data["scale"], values, color=color, linestyle=style, marker=".", label=f"weighed, {part}")
         alone = float(data["correlation_of_mean"].sel(run="sgd", part=part, prediction="pair alone"))
-        panel.axhline(alone, color=color, linestyle=style, linewidth=0.6)
+        panel.axhline(alone, color=color, linestyle=style, linewidth=0.6, label=f"pair alone, {part}")
     panel.set(title="length scale of the weighing", xlabel="scale over mean prediction", ylabel="correlation")
     legend_below(panel)
 

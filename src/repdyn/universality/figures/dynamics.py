@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from repdyn.base.datasets import require
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.plotting.figures import BLACK, BLUE, GREEN, RED, Drawn, figure, legend_below, new
+from repdyn.plotting.figures import BLACK, BLUE, GREEN, PURPLE, RED, Drawn, figure, legend_below, new
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
 COLORS = {"h": BLUE, "y": RED, "w": GREEN}
@@ -85,10 +85,9 @@ def _moment(panel: Axes, dh: float, dy: float, target: float) -> None:
 def _curves(panel: Axes, run: xr.Dataset, theory: xr.DataArray) -> None:
     """Network solid, theory dashed."""
     for name, color in COLORS.items():
-        panel.plot(run["epoch"], run[name], color=color, label=f"{NAMES[name]}, network")
-        panel.plot(
-            run["epoch"], theory.sel(curve=name), "--", color=BLACK, linewidth=0.9, label=f"{NAMES[name]}, theory"
-        )
+        panel.plot(run["epoch"], run[name], color=color, label=NAMES[name])
+    for curve in theory.transpose("curve", ...):
+        panel.plot(run["epoch"], curve, "--", color=BLACK, linewidth=0.9, label="theory")
 
 
 def _legend(fig: Figure, panels: Iterable[Axes]) -> None:
@@ -96,10 +95,8 @@ def _legend(fig: Figure, panels: Iterable[Axes]) -> None:
     filled = [panel for panel in panels if panel.lines]
     if not filled:
         raise NotEnoughDataError("a converged trial of one of the networks")
-    handles, labels = filled[0].get_legend_handles_labels()
-    chosen = [*range(0, len(labels), 2), 1]
-    texts = [labels[i].split(", network")[0] for i in chosen[:-1]] + ["theory"]
-    fig.legend([handles[i] for i in chosen], texts, loc="outside lower center", ncols=4)
+    named = {words: line for panel in filled for line, words in zip(*panel.get_legend_handles_labels(), strict=True)}
+    fig.legend(named.values(), named.keys(), loc="outside lower center", ncols=4)
 
 
 def _r2(fits: xr.Dataset) -> str:
@@ -185,11 +182,11 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
         _curves(top, run, fits["theory"])
         _losses(bottom, run, fits["theory_loss"])
         for panel in (top, bottom):
-            panel.axvline(half, color="0.6", linewidth=0.8, linestyle=":")
+            panel.axvline(half, color="0.6", linewidth=0.8, linestyle=":", label="$y = dy^2/2$")
         top.set_title(f"gain {float(runs['gain']):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
     axes[0, 0].set_ylabel("$h, y, w$")
     axes[1, 0].set_ylabel("training loss")
-    _legend(fig, axes[0])
+    _legend(fig, axes.ravel())
     return Drawn(
         fig,
         _trials(architectures, architecture_fits, rows)
@@ -202,9 +199,9 @@ def fig3_initial_weights(architectures: xr.Dataset, architecture_fits: xr.Datase
 def _losses(panel: Axes, run: xr.Dataset, theory: xr.DataArray) -> None:
     """Loss of the network and equation (9) on a logarithmic axis, and the level of the plateau, D^2 / 8."""
     panel.axhline(float(run["dy2"]) / 8, color="0.8", linewidth=3, zorder=0, label="plateau, $dy^2/8$")
-    panel.plot(run["epoch"], run["loss"], color=BLUE, label="network")
+    panel.plot(run["epoch"], run["loss"], color=PURPLE, label="training loss")
     positive = theory.where(theory > 0)
-    panel.plot(run["epoch"], positive, "--", color=BLACK, linewidth=0.9, label="theory, eq. (9)")
+    panel.plot(run["epoch"], positive, "--", color=BLACK, linewidth=0.9, label="theory")
     panel.set(yscale="log", ylim=LOSSES)
 
 
@@ -218,7 +215,7 @@ def _at_bound(fits: xr.Dataset, network: str) -> float:
     caption="Left: training loss of the trials of Figure 2 on a logarithmic axis and equation (9) with the rates "
     "fitted there and one more for the mean output (dashed). Gray: $dy^2/8$, the loss with the mean output on "
     "its target and the two outputs together. Right: share of the loss's variance that (9) leaves "
-    "unexplained, $1 - R^2$; each of the trials that converged, bars their medians; blue, filled: whole loss; "
+    "unexplained, $1 - R^2$; each of the trials that converged, bars their medians; purple, filled: whole loss; "
     "orange-red, open: loss less the mean output's part, the fall from the plateau. Networks are sorted by "
     "the latter. The paper's figure prints no levels; its text says that (9) can be fitted to the loss of all "
     "these networks. The table of settings compares Table 1 of the paper with what is used here.",
@@ -283,7 +280,7 @@ def _outer_labels(axes: np.ndarray, used: int) -> None:
 def _unexplained(panel: Axes, fits: xr.Dataset, rows: list[str]) -> None:
     for place, name in enumerate(rows):
         for variable, words, color, face, shift in (
-            ("loss_r2", "whole loss", BLUE, BLUE, -0.17),
+            ("loss_r2", "whole loss", PURPLE, PURPLE, -0.17),
             ("pair_r2", "fall from the plateau", RED, "none", 0.17),
         ):
             share = 1 - _finite(fits[variable].sel(network=name))
@@ -317,6 +314,7 @@ def fig15_adam(adam_runs: xr.Dataset, adam_fits: xr.Dataset, architecture_fits: 
         if (seed := int(fits["shown"])) >= 0:
             _curves(panel, adam_runs.sel(rate=rate).isel(seed=seed), fits["theory"])
             panel.set_title(f"Adam, rate {float(rate):g}\n{_r2(fits.isel(seed=seed))}", fontsize=7.5)
+    axes[0, 0].set_ylabel("$h, y, w$")
     last, width = axes[0, -1], 0.8 / (len(rates) + 1)
     groups = {f"Adam {float(rate):g}": adam_fits["r2"].sel(rate=rate) for rate in rates}
     groups |= {"descent": architecture_fits["r2"].sel(network="default")}

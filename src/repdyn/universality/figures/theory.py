@@ -41,19 +41,18 @@ def _plane(panel: Axes, maps: xr.Dataset) -> None:
     h, w = maps["plane_h"].values, maps["plane_w"].values
     dh, dw = maps["plane_dh"].values.T, maps["plane_dw"].values.T
     flow = panel.streamplot(h, w, dh, dw, color="0.75", density=0.9, linewidth=0.6, arrowsize=0.6)
-    flow.lines.set_label("flow of (25)")
+    flow.lines.set_label("flow")
     for number, path in enumerate(maps["plane_paths"].values):
         panel.plot(*path, color=BLUE, linewidth=1.1, label=None if number else "solutions")
         panel.plot(*path[:, 0], "o", color=BLUE, markersize=3)
     node, length = float(maps["node_h"]), 0.28 * (h[-1] - h[0])
-    for slope, style in zip(maps["node_slope"].values, ("-", "--"), strict=True):
+    for slope, words in zip(maps["node_slope"].values, ("eigenvectors", None), strict=True):
         step = min(length, 0.5 * w[-1] / max(abs(slope), 1e-12))
         ends = [node - step, node + step], [-slope * step, slope * step]
-        panel.plot(*ends, style, color=GREEN, linewidth=1, label="eigenvectors" if style == "-" else None)
-    for slope, style in zip(maps["saddle_slope"].values, ("-", "--"), strict=True):
+        panel.plot(*ends, color=GREEN, linewidth=1, label=words)
+    for slope, words in zip(maps["saddle_slope"].values, ("directions of the saddle", None), strict=True):
         step = min(1.6 * length, 0.9 * w[-1] / max(abs(slope), 1e-12))
-        words = "directions of the saddle" if style == "-" else None
-        panel.plot([0, step], [0, slope * step], style, color=RED, linewidth=1, label=words)
+        panel.plot([0, step], [0, slope * step], color=RED, linewidth=1, label=words)
     panel.plot(node, 0, "o", color=GREEN, markersize=7, label="stable node")
     panel.plot(0, 0, "s", color=RED, markersize=6, label="saddle", clip_on=False)
     panel.axhline(0, color=BLACK, linewidth=0.5)
@@ -112,7 +111,7 @@ def n3_rich_to_lazy(theory_maps: xr.Dataset) -> Drawn:
     for rho, color in zip(theory_maps["rho"].values, (BLUE, ORANGE, GREEN), strict=False):
         row = theory_maps.sel(rho=rho)
         panel.loglog(size, row["regime_h"] / row["regime_low"], color=color, label=f"$\\tau_y/\\tau_h$ = {rho:g}")
-        printed = (row["regime_printed"] / row["regime_low"]).where(row["regime_printed"] > 0)
+        printed = (row["regime_printed"] / row["regime_low"]).where(row["regime_printed"] > 1e-12 * size)  # no rounding
         words = f"printed limit $A_{{high}}$, $\\tau_y/\\tau_h$ = {rho:g}" if printed.notnull().any() else None
         panel.loglog(size, printed, ":", color=color, linewidth=1, label=words)
     panel.axhline(1, color=BLACK, linewidth=0.7)
