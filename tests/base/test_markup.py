@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.claims import claims_of
-from repdyn.base.markup import DOLLARS, mathml
+from repdyn.base.markup import DOLLARS, mathml, quoted
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.pages.generate import claims_anything
 from repdyn.pipeline.report.build import PAGE
@@ -35,6 +35,10 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 )
 def test_every_kind_of_formula_with_parts_is_typeset(latex, element):
     assert f"<{element}>" in mathml(latex)
+
+
+def test_asterisks_of_emphasis_leave_a_quotation_and_stay_in_formulas():
+    assert quoted("**b** and Rank*A* of $f^*(X)$, *for some* $a > 2$") == "b and Rank A of $f^*(X)$, for some $a > 2$"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ NORMS = re.compile(r"\\[lr](?:V|v)ert(?![A-Za-z])")
 EQUALS = {r"\lVert": r"\|", r"\rVert": r"\|", r"\lvert": "|", r"\rvert": "|"}  # commands that the converter misplaces
 DOLLARS = re.compile(r"\$(?!\s)([^$]+?)(?<![\s\\])\$(?!\d)")  # not amounts of money
 BOLD = str.maketrans({str(digit): chr(0x1D7CE + digit) for digit in range(10)})  # browsers ignore a number's variant
+EMPHASIS, BETWEEN = re.compile(r"\*+"), re.compile(r"(?<=\w)\*+(?=\w)")
 POWER = re.compile(r"(?<![\w.])([-+]?\d+(?:\.\d+)?)e([-+]?)0*(\d+)(?![\w.])")
 MINUS = re.compile(r"(?<![\w.)\]])-(?=\d)")
 
@@ -50,6 +51,12 @@ def words(text: str) -> Markup:
     """Escaped text with `$...$` typeset and numbers such as 1e-9 and -2 as in print."""
     pieces = enumerate(DOLLARS.split(text))  # words and formulas in turn
     return Markup("").join(mathml(piece) if place % 2 else numbers(piece) for place, piece in pieces)
+
+
+def quoted(text: str) -> str:
+    """Words of a paper without the asterisks of emphasis that its scan has outside formulas."""
+    pieces = enumerate(DOLLARS.split(text))
+    return "".join(f"${piece}$" if place % 2 else EMPHASIS.sub("", BETWEEN.sub(" ", piece)) for place, piece in pieces)
 
 
 def numbers(text: str) -> Markup:

@@ -85,7 +85,7 @@ def counterexamples(counterexamples: xr.Dataset) -> pd.DataFrame:
 
 @table(
     title="Constants of Proposition 4.2",
-    caption="Rigorous upper bounds; all below 1/10 where the proposition asks for it; `highest` below 0 certifies "
+    caption='Rigorous upper bounds; all below 1/10 where the proposition asks for it; "highest" below 0 certifies '
     "(4.16). Hypotheses are certified in the largest of the three balls of rotations.",
 )
 def proposition(proposition: xr.Dataset) -> Filled:

@@ -252,8 +252,9 @@ class Site:
     def _make_environment(self) -> Environment:
         loader = PackageLoader("repdyn.pipeline.report", "page")
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-        environment.filters |= {"mathml": markup.mathml, "words": markup.words, "numbers": markup.numbers}
-        environment.filters |= {"plain": markup.plain, "margin": evidence.margin, "counted": _counted}
+        environment.filters |= {"mathml": markup.mathml, "words": markup.words, "quoted": markup.quoted}
+        environment.filters |= {"plain": markup.plain, "numbers": markup.numbers}
+        environment.filters |= {"margin": evidence.margin, "counted": _counted}
         environment.filters["linked"] = partial(linked, known={row["id"] for row in self.contents.ledger})
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from xml.etree import ElementTree
 
-from repdyn.base.markup import DOLLARS, mathml
+from repdyn.base.markup import DOLLARS, mathml, quoted
 from repdyn.pipeline.report.contents import Row
 from repdyn.pipeline.report.errata import Errata, Script
 
@@ -71,9 +71,9 @@ def is_installed() -> bool:
 
 
 def _entry(claim: Row, script: Script | None) -> str:
-    quoted = f" “{text(claim['words'])}” (line {claim['line']} of our copy)." if claim["words"] else ""
+    words = f" “{text(quoted(claim['words']))}” (line {claim['line']} of our copy)." if claim["words"] else ""
     lines = [f"=== {text(claim['where'])}: {text(claim['message'])}", ""]
-    lines += [f"*Printed.* {text(claim['statement'])}{quoted}", *_formula(claim["formula"])]
+    lines += [f"*Printed.* {text(claim['statement'])}{words}", *_formula(claim["formula"])]
     if claim["assumes"]:
         lines += [f"*Assumed there:* {text(claim['assumes'])}.", ""]
     lines += [f"*Why it cannot be.* {text(claim['cause'])}", ""]
