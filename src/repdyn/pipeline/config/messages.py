@@ -56,8 +56,8 @@ def describe(node: Schema, root: Schema, many: bool = False) -> str:
         return lead + _count(node) + describe(node["items"], root, many=True)
     if kind == "object":
         lead = "mappings" if many else "a mapping"
-        if isinstance(values := node.get("additionalProperties"), dict):
-            return f"{lead} from names to {describe(values, root, many=True)}"
+        if isinstance(entries := node.get("additionalProperties"), dict):
+            return f"{lead} from names to {describe(entries, root, many=True)}"
         return f"{lead} with the keys {', '.join(node.get('properties', {}))}"
     filled = "non-empty" if node.get("minLength") == 1 else ""
     noun = NOUNS[kind][many] if kind in NOUNS else "a value"

@@ -330,7 +330,8 @@ def _reasons(parts: Sequence[Part]) -> list[tuple[Markup, str]]:
 def _samples(row: Row) -> str:
     if row["n"] in ("", "0"):
         return ""
-    chance = f", chance to refute a true statement {row['false_alarm']}" if row["false_alarm"] not in ("", "0") else ""
+    alarm = float(row["false_alarm"] or 0)
+    chance = f", chance to refute a true statement {alarm:.2g}" if alarm else ""
     fixed = "number and chance were fixed beforehand" if chance else "a number fixed beforehand"
     return f"n = {row['n']} independent samples{chance}; {fixed}."
 
