@@ -149,5 +149,8 @@ def _saddle(horizon: float) -> dict[str, xr.Variable]:
     """B = W = Y = 1: I is 0, not definite, and the orbit tends to the saddle B = W = 0."""
     one = np.eye(4)
     B, W = collapsed.collapsed_trajectory(one, one, one, np.array([0.0, horizon]))
-    end, saddle = (standard_cost.collapsed_cost(*state, one) for state in ((B[1], W[1]), (0 * one, 0 * one)))
+    end, saddle = (
+        standard_cost.collapsed_cost(*state, one)  # type: ignore[call-arg]  # two matrices
+        for state in ((B[1], W[1]), (0 * one, 0 * one))
+    )
     return {"saddle_ratio": variable((), float(end / saddle), "C at the last time from B = W = 1 over C at B = W = 0")}
