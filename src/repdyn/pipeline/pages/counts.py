@@ -12,8 +12,8 @@ from repdyn.pipeline.run.kinds.ledger import Accepted
 
 BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
 LARGER = {
-    "full": "the full scale, with MNIST and [fresh draws](fresh_draws.md),",
-    "paper": "the scale of the papers' own sizes, with some of the studies,",
+    "full": "The full scale, with MNIST and [fresh draws](fresh_draws.md),",
+    "paper": "The scale of the papers' own sizes, run for some of the studies,",
 }
 LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypothesis": "hypotheses are missing"}
 LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
@@ -47,14 +47,14 @@ def block(
     )
     for scale in LARGER:
         if {"default", scale} <= set(references):
-            text += " " + confirmed(references["default"], references[scale], LARGER[scale])
+            text += "\n\n" + confirmed(references["default"], references[scale], LARGER[scale])
     head = ("study", "statements", "hold", "once corrected", "do not hold", "depend", "open", *reversed(SLIPS))
     rows = [_row(study, claims, verdicts) for study, claims in papers.items() if claims]
     return "\n".join([BEGIN, text, "", table(head, rows).rstrip(), END])
 
 
 def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = LARGER["full"]) -> str:
-    """Comparison of a larger scale with the default scale's verdicts, in one sentence."""
+    """Comparison of a larger scale with the default scale's verdicts, in two sentences."""
     shared = [id for id in default if id in full]
     decided = [id for id in shared if default[id] != UNDECIDED]
     open_before = [id for id in shared if default[id] == UNDECIDED]
@@ -64,10 +64,9 @@ def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = 
     contradicted = len(decided) - same - len(opened)
     newly = sum(full[id] != UNDECIDED for id in open_before)
     return (
-        f"Of the {len(shared)} statements that {scale} has decided in their current wording, it confirms "
-        f"{same} of the {len(decided)} verdicts that the default scale decides, "
-        f"leaves {len(opened)} of them open (refutations among them: {refutations or 'none'}), contradicts "
-        f"{contradicted or 'none'}, and decides {newly} of the {len(open_before)} that the default scale leaves open."
+        f"{scale} judged {len(shared)} statements in their current wording. Of the {len(decided)} that the default "
+        f"scale decides it confirms {same}, leaves {len(opened)} open ({refutations} of them refutations) and "
+        f"contradicts {contradicted}; of the {len(open_before)} that the default scale leaves open it decides {newly}."
     )
 
 
