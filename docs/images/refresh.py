@@ -83,6 +83,7 @@ def first_page(run: Path) -> Image.Image:
     with TemporaryDirectory() as folder:
         shot = Path(folder) / "shot.png"
         command = [os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--hide-scrollbars"]
+        command += ["--force-prefers-reduced-motion"]  # the animation at its end
         command += [f"--window-size={WINDOW[0]},{WINDOW[1]}", f"--screenshot={shot}"]
         subprocess.run([*command, (run / "report/index.html").resolve().as_uri()], check=True, capture_output=True)
         with Image.open(shot) as picture:
