@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods import forward
+from repdyn.diagnostics.methods import untouched
 from repdyn.diagnostics.methods.forward import watched
 
 
@@ -202,7 +202,7 @@ def test_modes_buffers_and_random_numbers_are_restored(batch_statistics, fails):
     held = {name: (part, part.clone()) for name, part in model.named_buffers()}
     state = torch.get_rng_state()
     try:
-        with torch.autocast("cpu"), forward.undisturbed(model, batch_statistics=batch_statistics):
+        with torch.autocast("cpu"), untouched.undisturbed(model, batch_statistics=batch_statistics):
             assert [part.training for part in model.modules()] == [False, False, batch_statistics, False]
             assert not torch.is_autocast_enabled("cpu")
             assert all(model.get_buffer(name) is not part for name, (part, _) in held.items())

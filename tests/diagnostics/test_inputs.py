@@ -14,7 +14,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from torch.utils.data import ConcatDataset, DataLoader, RandomSampler, Subset, TensorDataset
 
 from repdyn.diagnostics.measure import Recorder, measure, names
-from repdyn.diagnostics.methods.inputs import StoredBatches, read_inputs, usual_unpack
+from repdyn.diagnostics.methods.batches import StoredBatches
+from repdyn.diagnostics.methods.inputs import read_inputs
+from repdyn.diagnostics.methods.loaders import usual_unpack
 from repdyn.diagnostics.methods.reader import Features
 
 N = 6
@@ -777,7 +779,7 @@ def test_experts_that_some_points_miss_are_left_out():
 @pytest.mark.parametrize("spilled", [False, True])
 def test_inputs_that_were_read_are_not_read_again_in_memory_or_on_disk(spilled, monkeypatch):
     if spilled:
-        monkeypatch.setattr("repdyn.diagnostics.methods.inputs.MOST_IN_MEMORY", 100)
+        monkeypatch.setattr("repdyn.diagnostics.methods.loaders.MOST_IN_MEMORY", 100)
     torch.manual_seed(0)
     model, other = (nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)) for _ in range(2))
     X, labels = torch.randn(12, 4), torch.arange(12) % 3

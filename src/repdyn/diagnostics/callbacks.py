@@ -27,9 +27,8 @@ import xarray as xr
 from torch import Tensor, nn
 
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.arguments import check_arguments
+from repdyn.diagnostics.methods.arguments import check_arguments, check_options, option_names
 from repdyn.diagnostics.methods.forward import in_one_line
-from repdyn.diagnostics.methods.reader import check_options, option_names
 from repdyn.diagnostics.methods.recording import PREFIX, log_scalars, missing_moment, scalars
 
 LIGHTNING = ("lightning.pytorch", "pytorch_lightning")

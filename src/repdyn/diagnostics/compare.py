@@ -23,19 +23,12 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
-from repdyn.diagnostics.methods.arguments import as_answers, check_arguments
+from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, check_options, option_names
+from repdyn.diagnostics.methods.batches import Batch, spread
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.inputs import Batch, Inputs, check_labels, read_inputs, split, spread
+from repdyn.diagnostics.methods.inputs import Inputs, check_labels, read_inputs, split
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
-from repdyn.diagnostics.methods.reader import (
-    INPUT,
-    OUTPUT,
-    NetworkReader,
-    check_options,
-    network_reader,
-    option_names,
-    reader_of,
-)
+from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, network_reader, reader_of
 from repdyn.diagnostics.methods.shapes import depends_on_the_batch
 from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
 from repdyn.diagnostics.methods.weights import with_weights

@@ -33,22 +33,21 @@ from torch import Tensor, nn
 from repdyn.base.datasets import index, variable
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_number, shown
+from repdyn.diagnostics.methods.arguments import (
+    as_answers,
+    check_arguments,
+    check_options,
+    is_number,
+    option_names,
+    shown,
+)
 from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT, TEXTS
 from repdyn.diagnostics.methods.collecting import GAMMA, Collector, Interrupted, Request
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
 from repdyn.diagnostics.methods.inputs import check_labels
 from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.made_of import check_same, made_of
-from repdyn.diagnostics.methods.reader import (
-    MEMORY,
-    Adapter,
-    Features,
-    check_options,
-    network_reader,
-    option_names,
-    reader_of,
-)
+from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, network_reader, reader_of
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import math
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -147,3 +149,41 @@ def as_array(tensor: Tensor) -> Any:
     tensor = torch.atleast_1d(tensor.detach().cpu())
     exact = not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.float32, torch.float64)
     return (tensor if exact else tensor.float()).resolve_conj().resolve_neg().numpy()
+
+
+def takes(function: Any, count: int) -> bool:
+    """Whether a function or module takes so many positional arguments; yes where that is not known."""
+    try:
+        inspect.signature(function.forward if isinstance(function, nn.Module) else function).bind(*[None] * count)
+    except TypeError:
+        return False
+    except ValueError:  # some compiled functions have no signature
+        return True
+    return True
+
+
+def option_names(*functions: Callable[..., Any]) -> list[str]:
+    """Names of all that these functions take next to the network and the inputs, in order."""
+    parameters = [entry for function in functions for entry in inspect.signature(function).parameters.values()]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = [entry.name for entry in parameters if entry.kind in kinds]
+    return [name for name in dict.fromkeys(names) if name not in ("self", "model", "network", "other", "inputs")]
+
+
+def check_options(options: Iterable[str], known: Sequence[str]) -> None:
+    """Refuses options that nobody takes.
+
+    Raises:
+        TypeError: an unknown one; the message names the nearest and all that there are.
+
+    Example:
+        >>> check_options(["bath_size"], ["axes", "batch_size"])
+        Traceback (most recent call last):
+        ...
+        TypeError: no option 'bath_size' (did you mean 'batch_size'?); there are axes, batch_size
+    """
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {near[0]!r}?)" if near else ""
+            raise TypeError(f"no option {name!r}{hint}; there are {', '.join(known)}")

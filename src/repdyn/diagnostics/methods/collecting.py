@@ -15,13 +15,15 @@ import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
+from torch.utils.data import ConcatDataset
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import outputs, radial
+from repdyn.diagnostics.methods.batches import Batch
 from repdyn.diagnostics.methods.catalog import MEASURES, Findings
 from repdyn.diagnostics.methods.forward import call_name, named_modules
-from repdyn.diagnostics.methods.inputs import Chained, Inputs
+from repdyn.diagnostics.methods.inputs import Inputs
 from repdyn.diagnostics.methods.layers import Plan, plan, stream
 from repdyn.diagnostics.methods.measures import (
     IGNORED,
@@ -157,8 +159,8 @@ class Collector:
             (H, own), (G, others) = with_classes(A, self.labels), with_classes(B, labels)
             return domain_shift(H, G, own, others)
 
-        batches = Chained(self.reader.inputs.batches, other.reader.inputs.batches)
-        reader = replace(self.reader, inputs=Inputs(batches, self.reader.inputs.axis))
+        batches = ConcatDataset([self.reader.inputs.batches, other.reader.inputs.batches])
+        reader = replace(self.reader, inputs=Inputs(cast("Sequence[Batch]", batches), self.reader.inputs.axis))
         sizes = [*self.planned.sizes, *other.sizes]
         both = replace(self.planned, reader=reader, sizes=sizes)
         self.beside[measure] = both, domains if measure == "domains" else form_change

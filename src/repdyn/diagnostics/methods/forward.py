@@ -10,31 +10,18 @@ torch.fx: the module's path and the function, `layer1.0.add`, and `layer1.0.add_
 
 from __future__ import annotations
 
-import random
-import sys
-import types
-import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple, cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.parameter import is_lazy
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 from torch.overrides import TorchFunctionMode
 
-from repdyn.diagnostics.methods.hooks import copied, copied_attribute, hooks_apart, own_parts, parameters_of
-
 INPUT, OUTPUT = "input", "output"
-BATCH_NORMS = (nn.modules.batchnorm._BatchNorm, nn.modules.instancenorm._InstanceNorm)
 OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "matmul", "pow", "mod")
-OF_MODULES = frozenset(vars(nn.Module()))  # what every module has: parameters, hooks, the mode
-PARTS = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 Emit = Callable[[str, object], None]
 
 
@@ -66,201 +53,6 @@ def in_one_line(error: BaseException) -> str:
     if isinstance(error, ValueError | RuntimeError) and text:
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-@contextmanager
-def undisturbed(
-    model: nn.Module,
-    *,
-    batch_statistics: bool = False,
-    off: Collection[int] = (),
-    changing: set[int] | None = None,
-    written: Collection[int] | None = None,
-    grad: bool = False,
-) -> Iterator[None]:
-    """The network in evaluation mode, without autocast and without compiled code; afterwards everything is as before.
-
-    Autocast is off because its cache of weights, filled without gradients, would cut the gradients of a training step
-    in the same autocast region. The fast path of attention is off because it hands nested tensors from layer to layer
-    and returns zeros in place of padding, which no pass with gradients does.
-
-    Args:
-        model: any network.
-        batch_statistics: batch and instance normalization by the batch, as in training.
-        off: ids of hooks that do not run; others of the user run on copies of what they keep.
-        changing: gets the ids of hooks that change what goes through the network.
-        written: ids of the parameters that a pass changes, in whose place copies stand; None for all.
-        grad: whether operations are recorded for gradients.
-    """
-    fast = torch.backends.mha.get_fastpath_enabled()
-    modes = [(module, module.training) for module in model.modules()]
-    kept: list[_Kept] = []
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(torch.inference_mode(False))
-            stack.enter_context(torch.set_grad_enabled(grad))
-            _put_copies(model, written, kept)
-            stack.enter_context(unchanged_random_state(model))
-            stack.enter_context(hooks_apart(model, off, set() if changing is None else changing))
-            if "torch._dynamo" in sys.modules:  # else nothing is compiled, and importing it takes five seconds
-                stack.enter_context(torch.compiler.set_stance("force_eager"))
-            for kind in {"cpu", *(part.device.type for part in model.parameters())} - {"meta"}:
-                if torch.amp.is_autocast_available(kind):
-                    stack.enter_context(torch.autocast(kind, enabled=False))
-            torch.backends.mha.set_fastpath_enabled(False)
-            for module, _ in modes:
-                if module.training:
-                    _set_mode(module, False)
-            for module, _ in modes if batch_statistics else ():
-                if isinstance(module, BATCH_NORMS):
-                    _set_mode(module, True)
-                if isinstance(module, nn.SyncBatchNorm):  # would wait for the other processes
-                    vars(module)["forward"] = partial(nn.modules.batchnorm._BatchNorm.forward, module)
-            yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fast)
-        for module, training in modes:
-            if module.training != training:
-                _set_mode(module, training)
-        _reshard(model)
-        _put_back(kept)
-
-
-def tried(model: nn.Module, run: Callable[[], object], **how: Any) -> tuple[object, set[int]]:
-    """What one pass returns, and ids of the parameters that it changes, as `nn.Embedding(max_norm=...)` does.
-
-    Args:
-        model: the network.
-        run: the pass, on copies of the parameters.
-        how: further arguments of `undisturbed`.
-    """
-    own = parameters_of(model)
-    with warnings.catch_warnings(), undisturbed(model, written=None, **how):
-        warnings.filterwarnings("ignore", "RNN module weights")  # of copies, which are not in one piece of memory
-        twins = parameters_of(model)
-        before = [twin._version for twin in twins]
-        returned = run()
-        changed = {
-            id(part)
-            for part, twin, version in zip(own, twins, before, strict=True)
-            if part is not twin and (twin._version != version or not torch.equal(part, twin))
-        }
-    return returned, changed
-
-
-@contextmanager
-def unchanged_random_state(model: nn.Module | None = None) -> Iterator[None]:
-    """Random states of Python, numpy and torch, of the CPU and the network's CUDA devices, are afterwards as before."""
-    devices = {part.device for part in model.parameters()} if model else set()
-    python, shared = random.getstate(), np.random.get_state()  # noqa: NPY002 - a user's code may draw from it
-    try:
-        with torch.random.fork_rng(devices=[device for device in devices if device.type == "cuda"]):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(shared)  # noqa: NPY002
-
-
-class _Kept(NamedTuple):
-    """What a module had before a pass; of a scripted one, which cannot exchange its buffers, their numbers."""
-
-    module: nn.Module
-    kind: type
-    attributes: dict[str, Any]
-    parts: dict[str, Any]
-    numbers: list[tuple[Tensor, Tensor]]
-    shared: list[tuple[type, dict[str, object]]]  # numbers that its classes have
-
-
-def _put_copies(model: nn.Module, written: Collection[int] | None, kept: list[_Kept]) -> None:
-    """Copies in place of all that a pass may write, which a pending gradient may need: buffers, parameters that it
-    changes, and what modules keep in attributes: a loss of balance, a pruned weight, a memory, a count, a generator.
-
-    Copied are tensors and random generators, also in lists, dicts and objects, in classes of modules and around a
-    `forward` of a module's own; what a pass changes in further objects and in global variables stays changed.
-
-    Args:
-        model: the network.
-        written: as `undisturbed` has it.
-        kept: gets what was there.
-    """
-    memo = own_parts(model)
-    for part in parameters_of(model):
-        wanted = written is None or id(part) in written
-        if wanted and type(part) is nn.Parameter and not part.is_meta and memo[id(part)] is part:
-            memo[id(part)] = nn.Parameter(part.detach().clone(), part.requires_grad)
-    classes: dict[type, dict[str, object]] = {}
-    for module in model.modules():
-        if isinstance(module, torch.jit.ScriptModule):
-            own = [(part, part.detach().clone()) for part in module.buffers(recurse=False)]
-            kept.append(_Kept(module, type(module), {}, {}, own, []))
-            continue
-        parts = {name: getattr(module, name).copy() for name in PARTS}
-        attributes = {name: value for name, value in vars(module).items() if name not in OF_MODULES}
-        new = [kind for kind in type(module).__mro__[:-1] if kind not in classes]
-        classes |= {kind: {} if kind.__module__.startswith("torch.") else _own_values(kind) for kind in new}
-        of_classes = [(kind, classes[kind]) for kind in new if classes[kind]]
-        kept.append(_Kept(module, type(module), attributes, parts, [], of_classes))
-        module._parameters.update({n: memo[id(part)] for n, part in module._parameters.items() if part is not None})
-        for name, buffer in module._buffers.items():
-            if buffer is not None and not is_lazy(buffer):
-                memo.setdefault(id(buffer), buffer.detach().clone())
-                module._buffers[name] = memo[id(buffer)]
-        copies = {name: copied_attribute(name, value, memo) for name, value in attributes.items()}
-        for kind in type(module).__mro__[:-1]:
-            for name, value in classes[kind].items():
-                if name not in copies and (twin := copied(value, memo)) is not value:
-                    copies[name] = twin
-        vars(module).update(copies)
-
-
-def _own_values(kind: type) -> dict[str, object]:
-    """What a class keeps for all its modules, without its functions."""
-    return {
-        name: value
-        for name, value in vars(kind).items()
-        if not name.startswith("__")
-        and not isinstance(value, types.FunctionType | property | classmethod | staticmethod)
-    }
-
-
-def _put_back(kept: list[_Kept]) -> None:
-    for module, kind, attributes, parts, numbers, of_classes in kept:
-        for owner, values in of_classes:
-            for name in [name for name, value in values.items() if vars(owner).get(name) is not value]:
-                setattr(owner, name, values[name])
-        for part, before in numbers:
-            if not torch.equal(part, before):
-                with torch.no_grad():
-                    part.copy_(before)
-        if type(module) is not kind or not parts:  # a lazy module found its sizes
-            continue
-        for name in vars(module).keys() - attributes.keys() - OF_MODULES:
-            del vars(module)[name]
-        vars(module).update(attributes)
-        for name, before in parts.items():
-            held = getattr(module, name)
-            held.clear()
-            held.update(before)
-
-
-def _reshard(model: nn.Module) -> None:
-    """Frees the whole weights of a network of `fully_shard`: the pass before a step would go on being used after it."""
-    if fsdp := sys.modules.get("torch.distributed.fsdp"):
-        for module in model.modules():
-            if isinstance(module, getattr(fsdp, "FSDPModule", ())):
-                cast("Any", module).reshard()
-
-
-def _set_mode(module: nn.Module, training: bool) -> None:
-    """The mode of one module alone; its children are set separately.
-
-    Its `train` is not called: that may act, as one that merges adapters into weights does.
-    """
-    try:
-        module.training = training
-    except (AttributeError, RuntimeError):  # some scripted modules take the mode of all their children only
-        module.train(training)
 
 
 def readable(value: object) -> object:

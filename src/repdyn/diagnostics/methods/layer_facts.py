@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.base.ranks import effective_rank
+from repdyn.diagnostics.methods.batches import spread
 from repdyn.diagnostics.methods.forward import call_name
-from repdyn.diagnostics.methods.inputs import spread
 from repdyn.diagnostics.methods.layers import passes_through, plan, stream
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.shapes import base

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -13,12 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import named_modules, unchanged_random_state, undisturbed
-from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.arguments import takes
+from repdyn.diagnostics.methods.batches import Batch
+from repdyn.diagnostics.methods.forward import named_modules
 from repdyn.diagnostics.methods.layers import Plan
 from repdyn.diagnostics.methods.measures import IGNORED, distances
 from repdyn.diagnostics.methods.reader import OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.shapes import is_linear
+from repdyn.diagnostics.methods.untouched import unchanged_random_state, undisturbed
 from repdyn.diagnostics.theory.collapse import classifier_collapse
 
 OfOutput = Callable[[Tensor], Tensor]
@@ -344,10 +345,10 @@ def of_output(loss: Callable[..., Tensor], answers: np.ndarray | None) -> OfOutp
         ValueError: it needs labels or targets and there are none.
     """
     if answers is None:
-        if not _takes(loss, 1):
+        if not takes(loss, 1):
             raise ValueError("loss takes labels or targets next to the outputs; give labels= or targets=")
         return loss
-    if not _takes(loss, 2):
+    if not takes(loss, 2):
         return loss
     values = torch.as_tensor(answers)
 
@@ -355,17 +356,6 @@ def of_output(loss: Callable[..., Tensor], answers: np.ndarray | None) -> OfOutp
         return loss(output, values.to(output) if values.is_floating_point() else values.to(output.device).long())
 
     return with_answers
-
-
-def _takes(loss: Any, arguments: int) -> bool:
-    """Whether it can be called with so many positional arguments; yes where that is not known."""
-    try:
-        inspect.signature(loss.forward if isinstance(loss, nn.Module) else loss).bind(*[None] * arguments)
-    except TypeError:
-        return False
-    except ValueError:  # some compiled functions have no signature
-        return True
-    return True
 
 
 def over_all_points(reader: NetworkReader, loss: OfOutput, axis: int) -> float:

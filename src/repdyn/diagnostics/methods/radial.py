@@ -22,10 +22,11 @@ import torch
 from torch import Tensor, nn
 
 from repdyn.base.arrays import Array
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, in_one_line, named_modules, watched
-from repdyn.diagnostics.methods.inputs import Batch
+from repdyn.diagnostics.methods.batches import Batch
+from repdyn.diagnostics.methods.forward import in_one_line, named_modules, watched
 from repdyn.diagnostics.methods.outputs import OfOutput
 from repdyn.diagnostics.methods.reader import NetworkReader
+from repdyn.diagnostics.methods.untouched import BATCH_NORMS
 
 MAPS = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 WHOLE_NORMS = (nn.LayerNorm, nn.GroupNorm, *((nn.RMSNorm,) if hasattr(nn, "RMSNorm") else ()))

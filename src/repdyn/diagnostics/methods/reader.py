@@ -7,9 +7,8 @@ which tensor counts of what the network returns.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
+from repdyn.diagnostics.methods.batches import Batch
 from repdyn.diagnostics.methods.forward import (
     INPUT,
     OUTPUT,
@@ -27,14 +27,13 @@ from repdyn.diagnostics.methods.forward import (
     in_one_line,
     parts_of,
     readable,
-    tried,
-    undisturbed,
     unusual,
     unwrapped,
     watched,
 )
 from repdyn.diagnostics.methods.hooks import Hook, user_hooks
-from repdyn.diagnostics.methods.inputs import Batch, Inputs, as_inputs
+from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
+from repdyn.diagnostics.methods.untouched import tried, undisturbed
 
 PADDING = (  # those of attention keep, the others take out
     "attention_mask",
@@ -474,30 +473,3 @@ def check_numbers(model: nn.Module) -> None:
             f"{len(meta)} parameters of the network ({meta[0]}, ...) are on the device meta, without numbers; load its "
             "weights first: load_state_dict(..., assign=True)"
         )
-
-
-def option_names(*functions: Callable[..., Any]) -> list[str]:
-    """Names of all that these functions take next to the network and the inputs, in order."""
-    parameters = [entry for function in functions for entry in inspect.signature(function).parameters.values()]
-    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    names = [entry.name for entry in parameters if entry.kind in kinds]
-    return [name for name in dict.fromkeys(names) if name not in ("self", "model", "network", "other", "inputs")]
-
-
-def check_options(options: Iterable[str], known: Sequence[str]) -> None:
-    """Refuses options that nobody takes.
-
-    Raises:
-        TypeError: an unknown one; the message names the nearest and all that there are.
-
-    Example:
-        >>> check_options(["bath_size"], ["axes", "batch_size"])
-        Traceback (most recent call last):
-        ...
-        TypeError: no option 'bath_size' (did you mean 'batch_size'?); there are axes, batch_size
-    """
-    for name in options:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise TypeError(f"no option {name!r}{hint}; there are {', '.join(known)}")

@@ -19,9 +19,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.forward import BATCH_NORMS, Unusual, in_one_line, named_modules
-from repdyn.diagnostics.methods.inputs import spread
+from repdyn.diagnostics.methods.batches import spread
+from repdyn.diagnostics.methods.forward import Unusual, in_one_line, named_modules
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, shape_text
+from repdyn.diagnostics.methods.untouched import BATCH_NORMS
 
 TWO, THREE = (2, 0), (0, 1, 2)  # points of the first passes, in an order that recurrent layers notice
 TRIED_ON = 8  # points whose rows are followed from a pass to another in reverse order
