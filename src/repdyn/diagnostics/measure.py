@@ -21,33 +21,23 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, cast
 
 import xarray as xr
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from repdyn.base.datasets import index, variable
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.methods import recording
-from repdyn.diagnostics.methods.arguments import (
-    as_answers,
-    check_arguments,
-    check_options,
-    is_number,
-    option_names,
-    shown,
-)
-from repdyn.diagnostics.methods.catalog import HELD_OUT, OF_HELD_OUT, TEXTS
-from repdyn.diagnostics.methods.collecting import GAMMA, Collector, Interrupted, Request
+from repdyn.diagnostics.methods.arguments import check_arguments, check_options, is_number, option_names, shown
+from repdyn.diagnostics.methods.catalog import TEXTS
+from repdyn.diagnostics.methods.collecting import GAMMA
 from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.inputs import check_labels
-from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.made_of import check_same, made_of
-from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, network_reader, reader_of
+from repdyn.diagnostics.methods.moment import Measurement, measurement, read_once
+from repdyn.diagnostics.methods.reader import MEMORY, Adapter, Features, network_reader
 from repdyn.diagnostics.methods.shapes import find_shapes
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -153,140 +143,6 @@ def measure(
     ).dataset()  # fmt: skip
 
 
-def measurement(
-    model: nn.Module,
-    inputs: object,
-    layers: Sequence[str] | None = None,
-    *,
-    held_out: object = None,
-    other_form: object = None,
-    **options: Any,
-) -> Measurement:
-    """What one moment of a network takes, with arguments as `measure` takes them: checked once, measured often.
-
-    Raises:
-        ValueError: as `measure`.
-    """
-    check_arguments(**options)
-    reading = {name: options.pop(name) for name in option_names(network_reader) if name in options}
-    reader = network_reader(model, inputs, **reading)
-    labels, targets = (as_answers(name, reading.get(name)) for name in ("labels", "targets"))
-    if labels is None and targets is None:
-        labels, targets = reader.inputs.labels_and_targets()
-    residual = options.pop("residual", None)
-    residual = residual if isinstance(residual, Residual | None) else Residual(tuple(residual))
-    two = [name for name, given in (("held_out", held_out), ("other_form", other_form)) if given is not None]
-    request = Request(
-        layers, labels, targets, residual=residual, held_out=held_out is not None, other_form=other_form is not None,
-        **options,
-    )  # fmt: skip
-    if two and (reader.features.mask is not None or reader.mask is not None):
-        raise ValueError(f"{two[0]}: the mask of features is one of the points; measure the others on their own")
-    collector = Collector(reader, request)
-    collector.planned.check_axes()
-    if other_form is not None:
-        if "forms" not in collector.measures:
-            raise ValueError(f"other_form: the measures {', '.join(collector.measures)} lack forms; add it")
-        collector.put_beside("forms", _in_other_form(collector, other_form, reading))
-    if held_out is None:
-        return Measurement(collector, None)
-    others, answers = inputs_and_answers(held_out)
-    measures = [name for name in collector.measures if name in OF_HELD_OUT]
-    if not measures and "domains" not in collector.measures:
-        text = f"of the measures {', '.join(collector.measures)} it has none; add some of {', '.join(OF_HELD_OUT)}"
-        raise ValueError(f"held_out: {text}")
-    floating = answers.dtype.kind == "f"
-    other = replace(
-        request, labels=None if floating else answers, targets=answers if floating else None, pairs=None,
-        residual=None, measures=measures, embeddings=None, classifier=None, held_out=False, other_form=False,
-    )  # fmt: skip
-    reader = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None})
-    collector_held_out = Collector(reader, other)
-    if "domains" in collector.measures:
-        collector.put_beside("domains", collector_held_out.planned, collector_held_out.labels)
-    return Measurement(collector, collector_held_out)
-
-
-def _in_other_form(collector: Collector, other_form: object, reading: Mapping[str, Any]) -> Plan:
-    """The network on the same points in another form.
-
-    Raises:
-        ValueError: another number of points, or labels of a loader that are not theirs.
-    """
-    other = plan(reader_of("other_form", collector.reader.model, other_form, reading), collector.request.layers)
-    if other.points != collector.planned.points:
-        raise ValueError(f"other_form has {other.points} points; give the {collector.planned.points} of inputs")
-    check_labels("other_form", collector.reader.inputs, other.reader.inputs)
-    return other
-
-
-def inputs_and_answers(held_out: object) -> tuple[object, NDArray[Any]]:
-    """Inputs and their labels or targets.
-
-    Raises:
-        ValueError: anything but a pair.
-    """
-    if not isinstance(held_out, tuple) or len(held_out) != 2:
-        given = f"{len(held_out)} parts" if isinstance(held_out, tuple) else f"a {type(held_out).__name__}"
-        raise ValueError(f"held_out has {given}; give (inputs, labels) or (inputs, targets)")
-    if held_out[1] is None:
-        raise ValueError("held_out has None as its labels; give (inputs, labels) or (inputs, targets)")
-    return held_out[0], as_answers("labels of held_out", held_out[1])
-
-
-class Measurement:
-    """One moment of a network, and every later one: what does not change with the weights is found once.
-
-    Args:
-        collector: measures the points.
-        held_out: measures those that the network was not trained on; None for none.
-    """
-
-    def __init__(self, collector: Collector, held_out: Collector | None) -> None:
-        self.collector, self.held_out = collector, held_out
-
-    @property
-    def model(self) -> nn.Module:
-        """The network that is measured."""
-        return self.collector.reader.model
-
-    @property
-    def lost(self) -> list[dict[str, str]]:
-        """Layers that had no row per point last time, and why: of the points and of held-out ones."""
-        return [part.lost for part in (self.collector, self.held_out) if part is not None]
-
-    def dataset(self) -> xr.Dataset:
-        """Measures the network as it is now.
-
-        Raises:
-            Interrupted: the user stopped it; the error holds what was measured until then.
-        """
-        dataset = self.collector.dataset()
-        if self.held_out is None:
-            return dataset
-        try:
-            return _with_held_out(dataset, self.held_out.dataset())
-        except Interrupted as stop:
-            raise Interrupted(_with_held_out(dataset, stop.dataset)) from stop
-
-
-def _with_held_out(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
-    """A dataset with the numbers of held-out points under their names and `_held_out`."""
-    added = {
-        f"{name}{HELD_OUT}": values.drop_vars(set(values.coords) - {"layer"}).assign_attrs(
-            long_name=f"{values.attrs['long_name']}, of held-out points"
-        )
-        for name, values in other.data_vars.items()
-    }
-    dim = f"point{HELD_OUT}"
-    coordinates = {dim: index(dim, other.sizes["point"], "held-out point")}
-    if "label" in other.coords:
-        coordinates[f"label{HELD_OUT}"] = variable(dim, other["label"].values, "class of the held-out point")
-    reasons = [dataset.attrs["left_out"], *(f"held-out points, {text}" for text in [other.attrs["left_out"]] if text)]
-    text = "; ".join(reason for reason in reasons if reason)
-    return dataset.assign(added).assign_coords(coordinates).assign_attrs(left_out=text)
-
-
 def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
     """Every name that `layers` may hold, functions inside modules included, in the order in which they finish.
 
@@ -308,6 +164,19 @@ def names(model: nn.Module, inputs: object, **options: Any) -> list[str]:
     check_options(options, option_names(network_reader))
     shapes, _, _ = find_shapes(network_reader(model, inputs, **options), functions=True)
     return [name for name, shape in shapes.items() if not shape.why and not name.endswith(":input")]
+
+
+def _check_time(time: Any) -> None:
+    """Refuses what cannot be the name of the dimension of training.
+
+    Raises:
+        ValueError: no text, a name of something else, or one that no file takes.
+    """
+    taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
+    if not isinstance(time, str) or not time or time in taken:
+        raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
+    if "/" in time or time != time.strip() or not time.isprintable() or len(time) > LONGEST:
+        raise ValueError(f"time is {shown(time)}, which no netCDF file takes as a name; give one such as 'epoch'")
 
 
 class Recorder:
@@ -349,41 +218,36 @@ class Recorder:
         self.model, self.layers, self.time, self.units = model, layers, time, units
         check_options(options, option_names(Recorder, measure))
         check_arguments(file=file, resume=resume, units=units)
-        taken = {*TEXTS, *(dim for text in TEXTS.values() for dim in text.dims), "label", "seed"}
-        if not isinstance(time, str) or not time or time in taken:
-            raise ValueError(f"time is {shown(time)}; give a name that no measure and none of its dimensions has")
-        if "/" in time or time != time.strip() or not time.isprintable() or len(time) > LONGEST:
-            raise ValueError(f"time is {shown(time)}, which no netCDF file takes as a name; give one such as 'epoch'")
+        _check_time(time)
         if logger is not None:
             recording.check_logger(logger)
-        reading = {name: option for name, option in options.items() if name in option_names(network_reader)}
-        self.inputs = network_reader(model, inputs, **reading).inputs
-        if "held_out" in options and options["held_out"] is not None:
-            others, answers = inputs_and_answers(options["held_out"])
-            theirs = reader_of("held_out", model, others, reading | {"labels": answers, "targets": None}).inputs
-            options = options | {"held_out": (theirs, answers)}
-        if options.get("other_form") is not None:
-            options = options | {"other_form": reader_of("other_form", model, options["other_form"], reading).inputs}
-        self.options = options
+        self.inputs, self.options = read_once(model, inputs, options)
         self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger
         self.first: xr.Dataset | None = None
-        self.moments: list[xr.Dataset] = []
         self.steps: list[float] = []
-        self.waiting: list[tuple[float, xr.Dataset]] = []  # moments that could not be written yet
+        self.waiting: list[tuple[float, xr.Dataset]] = []  # moments that are in no file, or not yet
         self.written = 0  # moments in the file
-        self.made_of: dict[str, str] = {}
         if self.file:
-            points = list(self.inputs.batches)
-            self.made_of = made_of(unwrapped(model), points, self.options | {"layers": layers, "time": time})
-        if self.file and self.file.exists():
-            if not resume:
-                raise DataError(f"{self.file}: is there already; pass resume=True to go on with it, or delete it")
-            earlier = recording.load(self.file, time)  # its layers and diagnostics are those of the moments to come
-            check_same(self.file, json.loads(earlier.attrs.get(MADE_OF, "{}")), self.made_of)
-            self.steps = earlier[time].values.tolist()
-            self.written = len(self.steps)
-            self.first = earlier.isel({time: 0}, drop=True).assign_attrs(left_out="")
+            self._open(self.file, resume)
+
+    def _open(self, file: Path, resume: bool) -> None:
+        """Finds the earlier moments of a file that is there.
+
+        Raises:
+            DataError: it is not to be resumed, or was recorded of something else.
+        """
+        options = self.options | {"layers": self.layers, "time": self.time}
+        self.made_of = made_of(unwrapped(self.model), list(self.inputs.batches), options)
+        if not file.exists():
+            return
+        if not resume:
+            raise DataError(f"{file}: is there already; pass resume=True to go on with it, or delete it")
+        earlier = recording.load(file, self.time)  # its layers and diagnostics are those of the moments to come
+        check_same(file, json.loads(earlier.attrs.get(MADE_OF, "{}")), self.made_of)
+        self.steps = earlier[self.time].values.tolist()
+        self.written = len(self.steps)
+        self.first = earlier.isel({self.time: 0}, drop=True).assign_attrs(left_out="")
 
     def __call__(self, step: float) -> xr.Dataset:
         """Measures the network at a step and stores the numbers.
@@ -402,10 +266,7 @@ class Recorder:
         moment = self._measured()
         if self.first is None:
             self.first = moment
-        if self.file is None:
-            self.moments.append(moment)
-        else:
-            self.waiting.append((step, moment))
+        self.waiting.append((step, moment))
         self.steps.append(step)
         if self.file:  # a moment whose writing the user stops is known, and written with the next one
             self._write(first=len(self.steps) == 1)
@@ -440,8 +301,8 @@ class Recorder:
             return self(step)
         moment = self._measured()
         if self.file is None:
-            kept = [entry for entry in zip(self.steps, self.moments, strict=True) if entry[0] != step]
-            self.moments = [entry for _, entry in sorted([*kept, (step, moment)], key=lambda entry: entry[0])]
+            kept = [entry for entry in self.waiting if entry[0] != step]
+            self.waiting = sorted([*kept, (step, moment)], key=lambda entry: entry[0])
         else:
             self._write()
             recording.insert(self.file, moment, step, self.time, self.units)
@@ -457,7 +318,7 @@ class Recorder:
         if self.file and count < self.written:
             recording.cut(self.file, step, self.time)
             self.written = count
-        self.steps, self.moments = self.steps[:count], self.moments[:count]
+        self.steps = self.steps[:count]
 
     def dataset(self) -> xr.Dataset:
         """All that was recorded, along the dimension of training.
@@ -469,11 +330,12 @@ class Recorder:
             raise ValueError(f"nothing was recorded; call recorder({self.time}) during training")
         if self.file:
             self._write()
-            steps, moments = zip(*self.waiting, strict=True) if self.waiting else ((), ())
-            whole = recording.load(self.file, self.time)
-            whole.attrs.pop(MADE_OF, None)
-            return recording.extended(whole, moments, steps, self.time, self.units)
-        return recording.joined(self.moments, self.steps, self.time, self.units)
+        steps, moments = [step for step, _ in self.waiting], [moment for _, moment in self.waiting]
+        if not self.file:
+            return recording.joined(moments, steps, self.time, self.units)
+        whole = recording.load(self.file, self.time)
+        whole.attrs.pop(MADE_OF, None)
+        return recording.extended(whole, moments, steps, self.time, self.units)
 
     def _write(self, *, first: bool = False) -> None:
         """Writes the moments that wait; a warning if that fails after the first, since a training may not end by it."""

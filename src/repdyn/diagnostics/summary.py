@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
-from repdyn.diagnostics.measure import inputs_and_answers
 from repdyn.diagnostics.methods.arguments import check_kind, check_options, option_names
 from repdyn.diagnostics.methods.forward import in_one_line
 from repdyn.diagnostics.methods.layer_facts import RecordedLayers, lead, likeness, rank, record_layers, within_share
 from repdyn.diagnostics.methods.measures import IGNORED, labels_of_rows
+from repdyn.diagnostics.methods.moment import inputs_and_answers
 from repdyn.diagnostics.methods.reader import network_reader
 from repdyn.diagnostics.methods.weights import with_weights
 from repdyn.diagnostics.theory.angles import expected_norm_ratio

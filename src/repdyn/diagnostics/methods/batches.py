@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch.utils import _pytree as tree
 
 from repdyn.diagnostics.methods.untouched import undisturbed
 
+Entry = TypeVar("Entry")
 FORMS = "give one tensor or array of shape (points, ...), a tuple of them, a dict of keyword inputs, or a DataLoader"
 
 
@@ -179,6 +180,28 @@ def spread(points: int, most: int) -> NDArray[np.int64]:
         [0, 2, 4, 6, 8]
     """
     return np.linspace(0, points - 1, min(points, most)).round().astype(np.int64)
+
+
+def groups_within(memory: float, sizes: Iterable[tuple[Entry, float]]) -> list[list[Entry]]:
+    """Entries in order, as many at a time as have room together, and one where it has none.
+
+    Args:
+        memory: room, in bytes.
+        sizes: entries and their bytes.
+
+    Example:
+        >>> groups_within(5, [("a", 2), ("b", 3), ("c", 1), ("d", 9)])
+        [['a', 'b'], ['c'], ['d']]
+    """
+    groups: list[list[Entry]] = []
+    free = 0.0
+    for entry, size in sizes:
+        if size > free or not groups:
+            groups.append([])
+            free = memory
+        groups[-1].append(entry)
+        free -= size
+    return groups
 
 
 class StoredBatches(Sequence[Batch]):

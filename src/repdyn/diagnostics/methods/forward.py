@@ -86,6 +86,13 @@ def unusual(tensor: Tensor) -> str:
     return "" if tensor.layout is torch.strided else f"a tensor of layout {str(tensor.layout).removeprefix('torch.')}"
 
 
+def same_numbers(first: object, second: object) -> bool:
+    """Whether two values are the same tensor, number by number, NaN included."""
+    if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
+        return False
+    return bool(((first == second) | ((first != first) & (second != second))).all())
+
+
 def named_modules(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """All modules by name; of a part that `torch.compile` wraps the module within, under the name of the part."""
     for name, module in model.named_modules():

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.arguments import check_arguments
+from repdyn.diagnostics.methods.batches import groups_within
 from repdyn.diagnostics.methods.forward import has_no_parts, in_one_line, named_modules, readable
-from repdyn.diagnostics.methods.reader import INPUT, KINDS, OUTPUT, NetworkReader, as_rows
+from repdyn.diagnostics.methods.reader import INPUT, KINDS, OUTPUT, NetworkReader
 from repdyn.diagnostics.methods.shapes import LayerShape, base, find_shapes, whole
 
 NEVER = (
@@ -236,28 +237,15 @@ def stream(planned: Plan, also: Iterable[str], consume: Consume) -> dict[str, st
     """
     names = list(dict.fromkeys([*planned.layers, *map(planned.call, also)]))
     names = [name for name in names if name in planned.shapes and not planned.shapes[name].why]
-    failed = dict(planned.left_out)
-    if len(planned.reader.inputs.batches) == 1:
-        _pass(planned, 0, set(names), consume, failed)
-    else:
-        for group in _groups(planned, names):
-            _collect(planned, group, consume, failed)
+    failed, inputs = dict(planned.left_out), planned.reader.inputs
+    if len(inputs.batches) == 1:
+        _pass(planned, 0, names, consume, failed)
+        return failed
+    points = sum(size or 1 for size in inputs.sizes)
+    sizes = [4 * points * planned.shapes[name].row_units for name in names]  # in single precision
+    for group in groups_within(planned.reader.memory, zip(names, sizes, strict=True)):
+        _collect(planned, group, consume, failed)
     return failed
-
-
-def _groups(planned: Plan, names: list[str]) -> list[list[str]]:
-    """Layers in order, as many at a time as fit into memory in single precision."""
-    points = sum(size or 1 for size in planned.reader.inputs.sizes)
-    groups: list[list[str]] = []
-    free = 0
-    for name in names:
-        needed = 4 * points * planned.shapes[name].row_units
-        if needed > free or not groups:
-            groups.append([])
-            free = planned.reader.memory
-        groups[-1].append(name)
-        free -= needed
-    return groups
 
 
 def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str, str]) -> None:
@@ -265,36 +253,48 @@ def _collect(planned: Plan, group: list[str], consume: Consume, failed: dict[str
     parts: dict[str, list[NDArray[np.floating]]] = {name: [] for name in group}
     batches = len(planned.reader.inputs.batches)
     for number in range(batches):
-        _pass(planned, number, set(group), lambda name, rows: parts[name].append(rows.copy()), failed)
+        for name, rows in batch_rows(planned, number, group, failed).items():
+            parts[name].append(rows)
     for name in group:
-        rows = parts.pop(name)
-        if len(rows) == batches and len({part.shape[1] for part in rows}) == 1:
-            joined = np.concatenate(rows)
-            rows.clear()
+        found = parts.pop(name)
+        if len(found) == batches and len({part.shape[1] for part in found}) == 1:
+            joined = np.concatenate(found)
+            found.clear()
             consume(name, joined)
         else:
             failed.setdefault(name, "it did not return the same number of units in every batch")
 
 
 def batch_rows(
-    planned: Plan, number: int, names: Sequence[str]
-) -> tuple[dict[str, NDArray[np.floating]], dict[str, str]]:
-    """Rows of layers for one batch, shape (rows, units) each, and why others have none."""
+    planned: Plan, number: int, names: Sequence[str], failed: dict[str, str]
+) -> dict[str, NDArray[np.floating]]:
+    """Rows of layers for one batch, shape (rows, units) each.
+
+    Args:
+        planned: network and inputs.
+        number: of the batch.
+        names: of the layers.
+        failed: gets the reasons why layers have none.
+    """
     rows: dict[str, NDArray[np.floating]] = {}
-    failed: dict[str, str] = {}
     if names:
-        _pass(planned, number, set(names), lambda name, A: rows.update({name: A.copy()}), failed)
-    return rows, failed
+        _pass(planned, number, names, lambda name, A: rows.update({name: A.copy()}), failed)
+    return rows
 
 
-def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed: dict[str, str]) -> None:
-    """One batch: the wanted layers as rows."""
-    reader = planned.reader
+def _pass(planned: Plan, number: int, names: Sequence[str], consume: Consume, failed: dict[str, str]) -> None:
+    """One batch: the rows of these layers to the consumer, whose errors are not caught."""
+    reader, wanted = planned.reader, set(names)
     batch, seen = reader.inputs.batches[number], set()
     graphs, mask = batch.graphs(), reader.tokens_of(number)
 
     def pass_on(name: str, value: object) -> None:
-        _pass_on(planned, name, value, graphs, mask, consume, failed)
+        try:
+            rows = as_rows(_rows(planned, name, value, graphs, mask))
+        except Exception as error:
+            failed[name] = in_one_line(error)
+        else:
+            consume(name, rows)
 
     if INPUT in wanted and len(batch.args) == 1:
         pass_on(INPUT, readable(batch.args[0]))
@@ -309,37 +309,36 @@ def _pass(planned: Plan, number: int, wanted: set[str], consume: Consume, failed
     returned = reader.run(batch, emit, functions=planned.functions)
     if OUTPUT in wanted:
         try:
-            pass_on(OUTPUT, reader.output(returned))
+            output = reader.output(returned)
         except Exception as error:
             failed[OUTPUT] = in_one_line(error)
+        else:
+            pass_on(OUTPUT, output)
     for name in wanted - seen - {INPUT, OUTPUT}:
         failed.setdefault(name, "it did not run this time")
 
 
-def _pass_on(
-    planned: Plan,
-    name: str,
-    value: Any,
-    graphs: Tensor | None,
-    mask: Tensor | None,
-    consume: Consume,
-    failed: dict[str, str],
-) -> None:
-    """A layer's rows to the consumer, whose errors are not caught."""
-    shape = planned.shapes[name]
-    try:
-        features = planned.reader.features
-        if (packed := getattr(value, "tokens", None)) is not None:
-            mask = packed
-            if features.kind == "tokens" and features.mask is None and not bool(packed.all()):
-                raise ValueError('it returns a packed sequence; give Features("tokens", ..., mask=mask)')
-        rows = features.rows(name, shape.points_first(value, features.channels), mask)
-        if shape.of_nodes and graphs is not None:
-            rows = _mean_by_graph(rows, graphs)
-    except Exception as error:
-        failed[name] = in_one_line(error)
-        return
-    consume(name, as_rows(rows))
+def _rows(planned: Plan, name: str, value: Any, graphs: Tensor | None, mask: Tensor | None) -> Tensor:
+    """A layer's rows, of graphs the means of their nodes.
+
+    Raises:
+        ValueError: the features make none of it.
+    """
+    shape, features = planned.shapes[name], planned.reader.features
+    if (packed := getattr(value, "tokens", None)) is not None:
+        mask = packed
+        if features.kind == "tokens" and features.mask is None and not bool(packed.all()):
+            raise ValueError('it returns a packed sequence; give Features("tokens", ..., mask=mask)')
+    rows = features.rows(name, shape.points_first(value, features.channels), mask)
+    return _mean_by_graph(rows, graphs) if shape.of_nodes and graphs is not None else rows
+
+
+def as_rows(tensor: Tensor) -> NDArray[np.floating]:
+    """A tensor as an array on the CPU, in double or single precision as it came; a complex unit as two real ones."""
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj()).flatten(1)
+    return tensor.to("cpu", tensor.dtype if tensor.dtype == torch.float64 else torch.float32).numpy()
 
 
 def _mean_by_graph(rows: Tensor, graphs: Tensor) -> Tensor:

@@ -6,8 +6,6 @@ which tensor counts of what the network returns.
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sized
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -27,24 +25,16 @@ from repdyn.diagnostics.methods.forward import (
     in_one_line,
     parts_of,
     readable,
+    same_numbers,
     unusual,
     unwrapped,
     watched,
 )
 from repdyn.diagnostics.methods.hooks import Hook, user_hooks
 from repdyn.diagnostics.methods.inputs import Inputs, as_inputs
+from repdyn.diagnostics.methods.padding import real_tokens
 from repdyn.diagnostics.methods.untouched import tried, undisturbed
 
-PADDING = (  # those of attention keep, the others take out
-    "attention_mask",
-    "src_key_padding_mask",
-    "key_padding_mask",
-    "encoder_attention_mask",
-    "decoder_attention_mask",
-    "tgt_key_padding_mask",
-    "memory_key_padding_mask",
-)
-MASKED = -1e3  # what a mask that is added to scores takes out has at most
 ONE_ROW = ("pool", "first", "last")  # of all tokens of a point
 KINDS = ("flatten", *ONE_ROW, "tokens")
 MEMORY = 2**30  # bytes of layers in memory at a time when the points come in several batches
@@ -135,22 +125,21 @@ class Features:
         if self.channels is None:
             raise ValueError(f"it returns {shape_text(tensor)}, whose axis of channels is not known")
         last = tensor.movedim(self.channels, -1)
-        if self.kind in ("first", "last"):
-            if mask is None and last.ndim > 3:
-                raise ValueError(f"it returns {shape_text(tensor)}, and no mask says which of its axes counts tokens")
-            mask = last.new_ones(last.shape[:2], dtype=torch.bool) if mask is None else mask
-            last, mask = _tokens_second(last, mask), mask.to(last.device)
-            places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
-            ends = places.masked_fill(~mask, mask.shape[1]).amin(dim=1)
-            ends = ends if self.kind == "first" else places.masked_fill(~mask, -1).amax(dim=1)
-            return last[torch.arange(len(last), device=last.device), ends].mean(dim=1)
-        if self.kind == "pool" and mask is not None:
-            last, mask = _tokens_second(last, mask), mask.to(last.device)
+        if self.kind == "tokens" or (self.kind == "pool" and mask is None):
+            last = last.flatten(1, -2)
+            return last.mean(dim=1) if self.kind == "pool" else last.flatten(0, 1)
+        if mask is None and last.ndim > 3:
+            raise ValueError(f"it returns {shape_text(tensor)}, and no mask says which of its axes counts tokens")
+        mask = last.new_ones(last.shape[:2], dtype=torch.bool) if mask is None else mask.to(last.device)
+        last = _tokens_second(last, mask)
+        if self.kind == "pool":
             kept = last.masked_fill(~mask[:, :, None, None], 0)  # padding may be NaN
             exact = torch.promote_types(last.dtype, torch.float32)
             return kept.sum(dim=1, dtype=exact).mean(dim=1) / mask.sum(dim=1, keepdim=True)
-        last = last.flatten(1, -2)
-        return last.mean(dim=1) if self.kind == "pool" else last.flatten(0, 1)
+        ends = (
+            mask.int().argmax(dim=1) if self.kind == "first" else mask.shape[1] - 1 - mask.flip(1).int().argmax(dim=1)
+        )
+        return last[torch.arange(len(last), device=last.device), ends].mean(dim=1)
 
     def per_point(self, tensor: Tensor) -> int:
         """Rows that a point has in a layer, 1 without tokens; tensor with points first."""
@@ -175,55 +164,6 @@ def _tokens_second(tensor: Tensor, mask: Tensor) -> Tensor:
         raise ValueError(f"{alone} points are padding alone")
     moved = tensor.movedim(axes[0], 1)
     return moved.reshape(*moved.shape[:2], -1, moved.shape[-1])
-
-
-def _padding(model: nn.Module, batch: Batch, points: int | None) -> Tensor | None:
-    """The tokens that are no padding, shape (points, tokens), as an argument of the network says.
-
-    Raises:
-        ValueError: it does not say which, or several of them differ.
-    """
-    arguments: dict[str, object] = dict(batch.kwargs)
-    if batch.args:
-        with contextlib.suppress(TypeError, ValueError):  # without a signature
-            arguments = inspect.signature(model.forward).bind(*batch.args, **batch.kwargs).arguments | arguments
-    found = {name: _real(name, part, points) for name in PADDING if isinstance(part := arguments.get(name), Tensor)}
-    if not found:
-        return None
-    first = next(iter(found))
-    for name, mask in found.items():
-        if mask.shape == found[first].shape and not torch.equal(mask, found[first]):
-            raise ValueError(
-                f"{first} and {name} differ, so that nothing says which tokens of a layer are padding; measure the "
-                "layers of each on their own, with features=Features(..., mask=mask)"
-            )
-    return found[first]
-
-
-def _real(name: str, mask: Tensor, points: int | None) -> Tensor:
-    """Which tokens a mask keeps: of zeros and ones, of truth values, or of zeros and large negative numbers.
-
-    Raises:
-        ValueError: another one.
-    """
-    part = mask.reshape(len(mask), -1) if mask.ndim > 2 and mask.numel() == len(mask) * mask.shape[-1] else mask
-    if part.ndim == 2 and len(part) == (points or len(part)):
-        if bool(((part == 0) | (part == 1)).all()):
-            return part == name.endswith("attention_mask")
-        if bool(((part == 0) | (part <= MASKED)).all()):
-            return part == 0
-    raise ValueError(
-        f"{name} has shape {tuple(mask.shape)} and type {mask.dtype}, which does not say which tokens are padding; "
-        "give features=Features(..., mask=mask), shape (points, tokens), True for what counts"
-    )
-
-
-def as_rows(tensor: Tensor) -> NDArray[np.floating]:
-    """A tensor as an array on the CPU, in double or single precision as it came; a complex unit as two real ones."""
-    tensor = tensor.detach()
-    if tensor.is_complex():
-        tensor = torch.view_as_real(tensor.resolve_conj()).flatten(1)
-    return tensor.to("cpu", tensor.dtype if tensor.dtype == torch.float64 else torch.float32).numpy()
 
 
 def shape_text(value: object) -> str:
@@ -299,7 +239,9 @@ class NetworkReader:
         changing: set[int] = set()
         try:
             with_all = self._trace((), changing)
-            alike = _alike(with_all, self._trace(hooks - changing, set()))
+            without = self._trace(hooks - changing, set())
+            same = (value is without[name] or same_numbers(value, without[name]) for name, value in with_all.items())
+            alike = with_all.keys() == without.keys() and all(same)
         except Exception:  # without hooks it may not run; with them, its own error comes from the pass that follows
             alike = False
         return changing if alike else hooks
@@ -322,7 +264,7 @@ class NetworkReader:
         if self.features.kind not in ONE_ROW:
             return None
         if self.mask is None:
-            mask = _padding(self.model, self.inputs.batches[number], self.inputs.sizes[number])
+            mask = real_tokens(self.model, self.inputs.batches[number], self.inputs.sizes[number])
         else:
             sizes = self.inputs.sizes
             first, size = sum(size or 0 for size in sizes[:number]), sizes[number] or 0
@@ -397,18 +339,6 @@ class NetworkReader:
             ValueError: there is none, or several and none is named.
         """
         return adapted(returned, self.adapter)
-
-
-def _alike(trace: Mapping[str, object], other: Mapping[str, object]) -> bool:
-    """Whether two passes have the same numbers to the bit."""
-    return trace.keys() == other.keys() and all(
-        value is other[name] or (isinstance(value, Tensor) and _same(value, cast("Tensor", other[name])))
-        for name, value in trace.items()
-    )
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return one.shape == other.shape and bool(((one == other) | ((one != one) & (other != other))).all())
 
 
 def network_reader(

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.batches import spread
-from repdyn.diagnostics.methods.forward import Unusual, in_one_line, named_modules
+from repdyn.diagnostics.methods.forward import Unusual, in_one_line, named_modules, same_numbers
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, shape_text
 from repdyn.diagnostics.methods.untouched import BATCH_NORMS
 
@@ -89,7 +89,7 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     same = [
         name
         for name, value in last.items()
-        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and _equal(value, output)
+        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and same_numbers(value, output)
     ]
     modules = dict(named_modules(reader.model))
     ours = (INPUT, OUTPUT)
@@ -97,7 +97,7 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
     linear = [name for name in calls if is_linear(modules.get(base(name)))]
     ends = [name for name in linear if name in same]
     ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]
-    same = [INPUT, *same] if _equal(last.get(INPUT), output) else same
+    same = [INPUT, *same] if same_numbers(last.get(INPUT), output) else same
     return shapes, (ends[-1] if ends else None), same
 
 
@@ -303,14 +303,6 @@ def is_linear(module: nn.Module | None) -> bool:
     if module is None or isinstance(module, nn.Linear):
         return module is not None
     return _quantized(module) and type(module).__name__ == "Linear"
-
-
-def _equal(first: object, second: object) -> bool:
-    """Whether two values are the same tensor, number by number, NaN included."""
-    if not isinstance(first, Tensor) or not isinstance(second, Tensor) or first.shape != second.shape:
-        return False
-    floating = first.is_floating_point() and second.dtype == first.dtype
-    return torch.allclose(first, second, rtol=0, atol=0, equal_nan=True) if floating else torch.equal(first, second)
 
 
 def _ordered_alike(logits: object, output: object) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
+from repdyn.diagnostics.methods.batches import groups_within
 from repdyn.diagnostics.methods.layers import Plan, batch_rows
 from repdyn.diagnostics.theory.similarity import (
     DISTANCES,
@@ -77,8 +78,8 @@ class ChosenRows:
         expected = self.starts[batch + 1] - self.starts[batch]
         for at, planned in enumerate(self.networks):
             names = [name for number, name in keys if number == at]
-            found, failed = batch_rows(planned, batch, names)
-            for name, A in found.items():
+            failed: dict[str, str] = {}
+            for name, A in batch_rows(planned, batch, names, failed).items():
                 if len(A) != expected:
                     failed[name] = f"it has {len(A)} rows where {expected} are compared"
                     continue
@@ -159,16 +160,8 @@ class Streamed:
         most = max(int(high - low) for low, high in pairwise(self.places))
         rows = sum(len(mean) * self.types[key].itemsize for key, mean in self.means.items())
         needed = rows + 8 * most * len(self.keys)
-        blocks: list[list[int]] = []
-        free = 0
-        for batch in self.batches:
-            size = int(self.places[batch + 1] - self.places[batch]) * needed
-            if size > free or not blocks:
-                blocks.append([])
-                free = self.memory
-            blocks[-1].append(batch)
-            free -= size
-        return blocks
+        sizes = (int(self.places[batch + 1] - self.places[batch]) * needed for batch in self.batches)
+        return groups_within(self.memory, zip(self.batches, sizes, strict=True))
 
     def _sum_products(self) -> None:
         """Sums over pairs of points of products of Gram matrices, for all pairs of layers."""
@@ -210,24 +203,13 @@ class Streamed:
         """|X^T Y|_* / (|X| |Y|) of pairs of layers with few units."""
         wanted = [pair for pair in pairs if not set(self.wide) & set(pair)]
         nuclear: dict[Pair, float] = {}
-        for group in self._groups(list(dict.fromkeys(map(_ordered, wanted)))):
+        each = dict.fromkeys(map(_ordered, wanted))
+        rooms = [((a, b), 8 * len(self.means[a]) * len(self.means[b])) for a, b in each]
+        for group in groups_within(self.memory, rooms):
             for pair, C in self._cross_products(group).items():
                 size = np.sqrt(np.prod([float(self.squared[self.at[key]].sum()) for key in pair]))
                 nuclear[pair] = nuclear_norm(C) / size
         return {pair: nuclear[_ordered(pair)] for pair in wanted}
-
-    def _groups(self, pairs: Sequence[Pair]) -> list[list[Pair]]:
-        """Pairs in order, as many at a time as have room for their X^T Y."""
-        groups: list[list[Pair]] = []
-        free = 0
-        for first, second in pairs:
-            size = 8 * len(self.means[first]) * len(self.means[second])
-            if size > free or not groups:
-                groups.append([])
-                free = self.memory
-            groups[-1].append((first, second))
-            free -= size
-        return groups
 
     def _cross_products(self, pairs: Sequence[Pair]) -> Mapping[Pair, Any]:
         keys = list(dict.fromkeys(key for pair in pairs for key in pair))
