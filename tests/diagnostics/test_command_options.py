@@ -13,7 +13,7 @@ from torch import nn
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.diagnostics import compare, summary
-from repdyn.diagnostics.methods import checkpoints
+from repdyn.diagnostics.methods import checkpoints, comparing
 from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -133,7 +133,7 @@ def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(
     def threads():
         return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
-    module, name = {"summary": (summary, "rank"), "compare": (compare, "similarities")}[kind]
+    module, name = {"summary": (summary, "rank"), "compare": (comparing, "similarities")}[kind]
     seen, within = [], getattr(module, name)
     monkeypatch.setattr(module, name, lambda *words: seen.append(threads()) or within(*words))
     with threadpool_limits(2, user_api="blas"):

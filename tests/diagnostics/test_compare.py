@@ -93,7 +93,7 @@ def test_intervals_leave_out_a_tenth_of_the_points_at_a_time():
 
 
 def test_unusable_options_of_compare_are_refused(monkeypatch):
-    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", 5)
+    monkeypatch.setattr("repdyn.diagnostics.methods.comparing.MOST_POINTS", 5)
     network, X = nn.Linear(2, 2), torch.randn(6, 2)
     for options, message in (
         ({"measures": ["rsa"], "most_points": 6}, "rsa.*5"),
@@ -120,7 +120,7 @@ def test_a_constant_layer_far_from_zero_has_no_shape_in_either_form():
 
 @pytest.mark.parametrize("most", [2000, 2])
 def test_compare_gives_the_named_measures(monkeypatch, most):
-    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    monkeypatch.setattr("repdyn.diagnostics.methods.comparing.MOST_POINTS", most)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 2))
     other, X = copy.deepcopy(model), torch.randn(12, 3)
@@ -256,7 +256,7 @@ def points(count=24):
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("most", [2000, 10])  # in memory and streamed
 def test_a_network_is_its_copy_whatever_order_the_loader_draws(order, most, monkeypatch):
-    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    monkeypatch.setattr("repdyn.diagnostics.methods.comparing.MOST_POINTS", most)
     loader = torch.utils.data.DataLoader(Shuffled(*points(), ORDERS[order]), batch_size=6)
     network = model(0)
     found = compare(network, copy.deepcopy(network), loader, reruns=[network.state_dict()], most_points=24)
@@ -299,7 +299,7 @@ def linear_cka(A, B):
 
 @pytest.mark.parametrize("most", [2000, 10])
 def test_the_second_network_takes_the_points_in_a_form_of_its_own(most, monkeypatch):
-    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    monkeypatch.setattr("repdyn.diagnostics.methods.comparing.MOST_POINTS", most)
     X, _ = points()
     wide = np.hstack([X, X[:, :2] ** 2])
     torch.manual_seed(1)
@@ -331,7 +331,7 @@ def test_a_second_form_of_other_points_is_refused():
 
 @pytest.mark.parametrize("most", [2000, 10])
 def test_arrays_of_other_programs_are_compared_with_each_other_and_with_networks(most, monkeypatch):
-    monkeypatch.setattr("repdyn.diagnostics.compare.MOST_POINTS", most)
+    monkeypatch.setattr("repdyn.diagnostics.methods.comparing.MOST_POINTS", most)
     X, _ = points()
     ids = [f"image {at}" for at in range(24)]
     rng = np.random.default_rng(1)

@@ -10,8 +10,8 @@ from tests.pretended_gpu import OneDevice
 from torch import nn
 from torch.utils.data import DataLoader
 
-from repdyn.diagnostics import compare as module
 from repdyn.diagnostics.compare import compare
+from repdyn.diagnostics.methods import comparing as module
 from repdyn.diagnostics.methods import similarity as streamed
 from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory import similarity, spectra

@@ -206,6 +206,20 @@ def sums(model: nn.Module) -> list[Tensor]:
         ]
 
 
+class _Callback:
+    """What the callbacks of both trainers offer: the recorder, and numbers of the network that the trainer returns."""
+
+    measuring: Measuring
+
+    @property
+    def recorder(self) -> Recorder | None:
+        return self.measuring.recorder
+
+    @property
+    def returned(self) -> xr.Dataset | None:
+        return self.measuring.returned
+
+
 def lightning_callback(
     inputs: object,
     layers: Sequence[str] | None = None,
@@ -232,18 +246,10 @@ def lightning_callback(
     """
     base: Any = _class_of(LIGHTNING, "Callback", "lightning")
 
-    class LightningMeasuring(base):
+    class LightningMeasuring(_Callback, base):
         """Measures before the first step, after those that are due and after the last."""
 
         measuring = Measuring(inputs, layers, when or growing(), network, options)
-
-        @property
-        def recorder(self) -> Recorder | None:
-            return self.measuring.recorder
-
-        @property
-        def returned(self) -> xr.Dataset | None:
-            return self.measuring.returned
 
         def on_train_start(self, trainer: Any, pl_module: Any) -> None:
             self.measuring.check_alone(pl_module)
@@ -315,18 +321,10 @@ def trainer_callback(
     """
     base: Any = _class_of(("transformers",), "TrainerCallback", "transformers")
 
-    class TrainerMeasuring(base):
+    class TrainerMeasuring(_Callback, base):
         """Measures before the first step, after those that are due and after the last."""
 
         measuring = Measuring(inputs, layers, when or growing(), network, options)
-
-        @property
-        def recorder(self) -> Recorder | None:
-            return self.measuring.recorder
-
-        @property
-        def returned(self) -> xr.Dataset | None:
-            return self.measuring.returned
 
         def _log(self, values: dict[str, float]) -> None:
             if values:

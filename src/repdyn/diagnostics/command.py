@@ -13,24 +13,39 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from torch import nn
+import numpy as np
+import xarray as xr
+from torch import nn
 
-    from repdyn.diagnostics.summary import Sentence
-
+from repdyn.base import datasets
+from repdyn.base.errors import DataError, RepdynError
+from repdyn.diagnostics import compare, measure, summary
+from repdyn.diagnostics.figures.similarity import draw_similarity
+from repdyn.diagnostics.methods import checkpoints as files
+from repdyn.diagnostics.methods import recording
+from repdyn.diagnostics.methods.catalog import MEASURES
+from repdyn.diagnostics.methods.collecting import Interrupted
+from repdyn.diagnostics.methods.reader import KINDS as FEATURES
+from repdyn.diagnostics.methods.reader import Features
+from repdyn.diagnostics.methods.targets import behind_links, check_figures, check_targets, source_of
+from repdyn.diagnostics.methods.weights import load_weights
+from repdyn.diagnostics.page import FIGURES, draw_all, write_page
+from repdyn.diagnostics.settings import PAPER
+from repdyn.diagnostics.theory.identity import Residual
+from repdyn.diagnostics.theory.similarity import MEASURES as SIMILARITIES
+from repdyn.diagnostics.theory.similarity import ON_REQUEST
+from repdyn.diagnostics.training_summary import summarize_training
+from repdyn.plotting import figures as plotting
 
 DIGESTS = "checkpoint_digests"  # attribute of a recorded file: SHA-256 of the weights by checkpoint
 TAKEN = "checkpoint_weights"  # attribute of a recorded file: what was taken of each checkpoint, and what was left
+OF_SUMMARY = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
 
 
 def run(words: Sequence[str]) -> None:
     """The command `measure`."""
-    from repdyn.diagnostics.methods.catalog import MEASURES
-    from repdyn.diagnostics.methods.reader import KINDS as FEATURES
-
     parser = argparse.ArgumentParser(prog="repdyn measure", description="Apply the papers' measures to your network.")
     parser.add_argument("builder", help="module:function that returns the network")
     parser.add_argument("--data", type=Path, required=True, help="npz with inputs; optionally labels, targets, pairs")
@@ -92,64 +107,37 @@ def measure_and_save(
         RepdynError: anything unusable, in one line.
         Interrupted: the user stopped it; what was measured until then is saved.
     """
-    from repdyn.base.errors import RepdynError
-    from repdyn.diagnostics import summary
-    from repdyn.diagnostics.methods.checkpoints import ANSWERS, build_network, read_arrays
-    from repdyn.diagnostics.methods.reader import Features
-    from repdyn.diagnostics.methods.weights import load_weights
-    from repdyn.diagnostics.page import FIGURES, write_page
-    from repdyn.diagnostics.theory.identity import Residual
-    from repdyn.diagnostics.training_summary import summarize_training
-
-    if effective_depth and not residual:
-        raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
-    if not math.isfinite(effective_depth):
-        raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
-    if before and not (words or page):
-        raise RepdynError("before is for the words; give words or page, too")
-    if resume and not checkpoints:
-        raise RepdynError("resume is for checkpoints, of which it measures the new ones; give checkpoints, too")
-    if not out and (checkpoints or not (words or page or figures)):
-        why = "; checkpoints are measured into a file" if checkpoints else ", or ask for words, page or figures"
-        raise RepdynError(f"out is missing: name a netCDF file to write{why}")
-    out, page = out and _behind_links(out), page and _behind_links(page)
-    _check_targets(
-        {"out": out, "page": page},
-        {
-            "data": data, "before": before, "held_out": held_out, "other_form": other_form, "checkpoints": checkpoints,
-            "builder": _source(builder),
-        },
-        {"figures": figures},
-    )  # fmt: skip
-    _check_figures("figures", [figures / name for name in FIGURES] if figures else [])
-    arrays = read_arrays(data)
+    shown = words or page
+    _check_options(out, figures or shown, residual, effective_depth, before and not shown, checkpoints, resume)
+    out, page = out and behind_links(out), page and behind_links(page)
+    sources = {"data": data, "before": before, "held_out": held_out, "other_form": other_form}
+    sources |= {"checkpoints": checkpoints, "builder": source_of(builder)}
+    check_targets({"out": out, "page": page}, sources, {"figures": figures})
+    check_figures("figures", [figures / name for name in FIGURES] if figures else [])
+    arrays = files.read_arrays(data)
     others = _held_out(held_out) if held_out else None
-    form = read_arrays(other_form)["inputs"] if other_form else None
-    model = build_network(builder)
-    first = copy.deepcopy(model) if before else None
-    if first and before:
-        print(f"{before}: {load_weights(first, before)}")
+    form = files.read_arrays(other_form)["inputs"] if other_form else None
+    model = files.build_network(builder)
+    first = _loaded(model, before) if before else None
+    settings = options | {"residual": residual, "effective_depth": effective_depth}
+    settings["features"] = features, channels, heads
     try:
-        answers: dict[str, Any] = {name: arrays[name] for name in ANSWERS if name in arrays}
-        stream = Residual(tuple(residual), effective_depth) if residual else None
-        rows = Features(features, channels, heads=heads)
-        arguments = options | answers | {"residual": stream, "features": rows, "held_out": others, "other_form": form}
-        settings = options | {"residual": residual, "effective_depth": effective_depth}
-        settings["features"] = features, channels, heads
+        arguments: dict[str, Any] = options | {name: arrays[name] for name in files.ANSWERS if name in arrays}
+        arguments |= {"features": Features(features, channels, heads=heads), "held_out": others, "other_form": form}
+        arguments["residual"] = Residual(tuple(residual), effective_depth) if residual else None
         if out and checkpoints:
             recorded = _recorded(model, arrays["inputs"], checkpoints, out, arguments, resume=resume)
             dataset = signed(recorded, builder, settings)
         else:
             dataset = _measured(model, arrays["inputs"], out, arguments, builder, settings)
-        sentences = _sentences(model, arrays, arguments, first, others) if words or page else []
-        if sentences and checkpoints:
-            sentences += summarize_training(dataset)
+        sentences: list[summary.Sentence] = []
+        if shown:
+            sentences += _sentences(model, arrays, first, arguments)
+            sentences += summarize_training(dataset) if checkpoints else []
     except ValueError as error:
         raise RepdynError(str(error)) from error
-    sizes = dataset.sizes
-    print(f"{out or builder}: {sizes['layer']} layers, {sizes['point']} points, {len(dataset.data_vars)} diagnostics")
-    if dataset.attrs["left_out"]:
-        print(f"left out: {dataset.attrs['left_out']}")
+    sizes = f"{dataset.sizes['layer']} layers, {dataset.sizes['point']} points, {len(dataset.data_vars)} diagnostics"
+    _show(f"{out or builder}: {sizes}", dataset)
     if words:
         print(summary.words(sentences))
     if page:
@@ -159,72 +147,39 @@ def measure_and_save(
         _draw(dataset, figures)
 
 
-BEGINNINGS = {".nc": (b"\x89hdf", b"cdf"), ".html": (b"<!doctype html",)}  # in small letters
-KINDS = {"out": ".nc", "page": ".html"}
+def _draw(dataset: xr.Dataset, folder: Path) -> None:
+    """The figures that the measures allow."""
+    with plotting.style():
+        for name, figure in draw_all(dataset).items():
+            plotting.save(figure, folder / name)
+    print(f"{folder}: figures")
 
 
-def _check_targets(
-    targets: dict[str, Path | None], sources: dict[str, Path | None], folders: dict[str, Path | None]
+def _check_options(
+    out: Path | None,
+    shown: object,
+    residual: object,
+    effective_depth: float,
+    before_alone: object,
+    checkpoints: object,
+    resume: bool,
 ) -> None:
-    """Whether files to be written are no inputs, not each other, and replace only files of their own kind.
+    """Refuses options that lack those that they need.
 
     Raises:
-        DataError: naming both options, the file that would be lost, or the one in place of a folder.
+        RepdynError: which option, and what to give.
     """
-    from repdyn.base.errors import DataError
-
-    for name, path in (targets | folders).items():
-        if path:
-            above = [*([path] if name in folders else []), *path.absolute().parents]
-            if not (there := next(place for place in above if place.exists())).is_dir():
-                raise DataError(f"{name}: {there} is no folder; name another place")
-    wanted = {name: path for name, path in targets.items() if path}
-    given = {name: path for name, path in sources.items() if path}
-    for name, path in wanted.items():
-        others = {other: own for other, own in (wanted | given).items() if other != name}
-        for other, own in others.items():
-            if path.resolve() == own.resolve() or (
-                own.is_dir() and path.is_file() and path.resolve().is_relative_to(own.resolve())
-            ):
-                raise DataError(f"{name}: {path} would replace {other}; name another file")
-        if not path.exists():
-            continue
-        if not path.is_file():
-            raise DataError(f"{name}: {path} is no regular file; name a file")
-        kind = KINDS[name]
-        with path.open("rb") as file:
-            beginning = file.read(16)
-        if beginning and not beginning.lower().startswith(BEGINNINGS[kind]):
-            raise DataError(f"{name}: {path} is there already and no {kind} file, so it stays; name another file")
-
-
-def _check_figures(option: str, stems: Sequence[Path]) -> None:
-    """Whether figures, of four files each, replace figures alone.
-
-    Raises:
-        DataError: the option, and the file that would be lost.
-    """
-    from repdyn.base.errors import DataError
-
-    for stem in stems:
-        files = [Path(f"{stem}{suffix}") for suffix in (".png", ".svg", ".csv", ".json")]
-        try:
-            is_figure = "problems" in json.loads(files[-1].read_text(encoding="utf-8"))
-        except (OSError, ValueError, TypeError):
-            is_figure = False
-        if not is_figure and (there := [file for file in files if file.exists()]):
-            raise DataError(f"{option}: {there[0]} is there already and of no figure, so it stays; name another place")
-
-
-def _behind_links(path: Path) -> Path:
-    """The file that a symbolic link leads to, so that the link stays."""
-    return path.resolve() if path.is_symlink() else path
-
-
-def _source(builder: str) -> Path | None:
-    """The user's file that holds the function."""
-    path = Path(*builder.partition(":")[0].split(".")).with_suffix(".py") if builder.partition(":")[0] else None
-    return path if path and path.is_file() else None
+    if effective_depth and not residual:
+        raise RepdynError(f"effective_depth is {effective_depth}, the leak of a residual stream; give its layers too")
+    if not math.isfinite(effective_depth):
+        raise RepdynError(f"effective_depth is {effective_depth}; give a finite number")
+    if before_alone:
+        raise RepdynError("before is for the words; give words or page, too")
+    if resume and not checkpoints:
+        raise RepdynError("resume is for checkpoints, of which it measures the new ones; give checkpoints, too")
+    if not out and (checkpoints or not shown):
+        why = "; checkpoints are measured into a file" if checkpoints else ", or ask for words, page or figures"
+        raise RepdynError(f"out is missing: name a netCDF file to write{why}")
 
 
 def _measured(
@@ -236,12 +191,8 @@ def _measured(
     settings: dict[str, object],
 ) -> xr.Dataset:
     """One moment, saved; what there is of it where the user stops."""
-    from repdyn.base import datasets
-    from repdyn.diagnostics.measure import measure
-    from repdyn.diagnostics.methods.collecting import Interrupted
-
     try:
-        dataset = signed(measure(model, inputs, **arguments), builder, settings)
+        dataset = signed(measure.measure(model, inputs, **arguments), builder, settings)
     except Interrupted as stop:
         if not out:
             raise
@@ -257,26 +208,19 @@ def _recorded(
     model: nn.Module, inputs: object, folder: Path, out: Path, arguments: dict[str, Any], *, resume: bool
 ) -> xr.Dataset:
     """Every checkpoint of a folder that the file does not have, or has of other weights, saved one by one."""
-    from repdyn.base.errors import DataError
-    from repdyn.diagnostics.measure import Recorder
-    from repdyn.diagnostics.methods import recording
-    from repdyn.diagnostics.methods.checkpoints import checkpoints, digest
-    from repdyn.diagnostics.methods.weights import load_weights
-
-    steps = checkpoints(folder)
+    steps = files.checkpoints(folder)
     if out.exists() and not resume:
         raise DataError(f"{out}: is there already; give --resume to measure what it lacks, or delete it")
-    recorder = Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
+    recorder = measure.Recorder(model, inputs, time="checkpoint", file=out, resume=resume, **arguments)
     attributes = recording.load(out).attrs if recorder.steps else {}
     known, weights = (json.loads(attributes.get(name, "{}")) for name in (DIGESTS, TAKEN))
-    digests = {step: digest(path) for step, path in steps.items()}
+    digests = {step: files.digest(path) for step, path in steps.items()}
     for step, path in steps.items():
-        if earlier := [
-            number for number, value in known.items() if value == digests[step] and int(number) not in steps
-        ]:
-            raise DataError(
-                f"{path}: {out} has it as the checkpoint {earlier[0]}, and now its name says {step}; give another --out"
-            )
+        for number, value in known.items():
+            if value == digests[step] and int(number) not in steps:
+                raise DataError(
+                    f"{path}: {out} has it as the checkpoint {number}, and now its name says {step}; give another --out"
+                )
     for step, path in steps.items():
         if step in recorder.steps and known.get(str(step)) == digests[step]:
             continue
@@ -297,36 +241,22 @@ def _held_out(path: Path) -> tuple[object, Any]:
     Raises:
         DataError: an unusable file, or one without labels.
     """
-    from repdyn.base.errors import DataError
-    from repdyn.diagnostics.methods.checkpoints import read_arrays
-
-    arrays = read_arrays(path)
+    arrays = files.read_arrays(path)
     if "labels" not in arrays:
         raise DataError(f"{path}: holds no labels; held-out points need them: memorization is measured by accuracy")
     return arrays["inputs"], arrays["labels"]
 
 
 def _sentences(
-    model: nn.Module,
-    arrays: dict[str, Any],
-    arguments: dict[str, Any],
-    before: nn.Module | None,
-    held_out: tuple[object, Any] | None,
-) -> list[Sentence]:
+    model: nn.Module, arrays: dict[str, Any], before: nn.Module | None, arguments: dict[str, Any]
+) -> list[summary.Sentence]:
     """What the network does, from the arguments of `measure` for running it."""
-    from repdyn.diagnostics.summary import summarize
-
-    how = ("layers", "features", "output", "embeddings", "classifier", "batch_size", "batch_statistics")
-    options = {name: arguments[name] for name in how if name in arguments}
-    labels = arrays.get("labels")
-    return summarize(model, arrays["inputs"], labels=labels, before=before, held_out=held_out, **options)
+    how = {name: arguments[name] for name in (*OF_SUMMARY, "held_out") if name in arguments}
+    return summary.summarize(model, arrays["inputs"], labels=arrays.get("labels"), before=before, **how)
 
 
 def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.Dataset:
     """The dataset with the attributes that the pipeline's files carry."""
-    from repdyn.base.datasets import package_versions
-    from repdyn.diagnostics.settings import PAPER
-
     options = {name: value for name, value in options.items() if name != "progress"}
     return dataset.assign_attrs(
         study="diagnostics",
@@ -335,27 +265,13 @@ def signed(dataset: xr.Dataset, builder: str, options: dict[str, object]) -> xr.
         settings=json.dumps(options, sort_keys=True),
         seed=0,
         code_version="unversioned",
-        versions=package_versions("numpy", "scipy", "torch", "xarray"),
+        versions=datasets.package_versions("numpy", "scipy", "torch", "xarray"),
         device="cpu",
     )
 
 
-def _draw(dataset: xr.Dataset, folder: Path) -> None:
-    """The figures that the measures allow."""
-    from repdyn.diagnostics.page import draw_all
-    from repdyn.plotting import figures
-
-    with figures.style():
-        for name, figure in draw_all(dataset).items():
-            figures.save(figure, folder / name)
-    print(f"{folder}: figures")
-
-
 def run_similarity(words: Sequence[str]) -> None:
     """The command `similarity`."""
-    from repdyn.diagnostics.methods.reader import KINDS as FEATURES
-    from repdyn.diagnostics.theory.similarity import MEASURES, ON_REQUEST
-
     network = (
         "module:function for another architecture, or a file of weights for another run or checkpoint of the first"
     )
@@ -376,8 +292,8 @@ def run_similarity(words: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, required=True, help="netCDF file to write")
     parser.add_argument("--layers", nargs="+", help="names as in named_modules(), or input, output; default: all")
     parser.add_argument("--other-layers", nargs="+", help="layers of the other network; default: those of the first")
-    wanted = f"some of {', '.join((*MEASURES, *ON_REQUEST))}; default: {', '.join(MEASURES)}"
-    parser.add_argument("--measures", nargs="+", default=list(MEASURES), help=wanted)
+    wanted = f"some of {', '.join((*SIMILARITIES, *ON_REQUEST))}; default: {', '.join(SIMILARITIES)}"
+    parser.add_argument("--measures", nargs="+", default=list(SIMILARITIES), help=wanted)
     parser.add_argument("--batch-size", type=int, help="points at a time, a minibatch of cka_minibatch")
     parser.add_argument(
         "--most-points", type=int, help="points to compare at most; default: 2000, or all for cka_minibatch alone"
@@ -410,36 +326,23 @@ def compare_and_save(
     Raises:
         RepdynError: anything unusable, in one line.
     """
-    import numpy as np
-
-    from repdyn.base import datasets
-    from repdyn.base.errors import RepdynError
-    from repdyn.diagnostics.compare import compare
-    from repdyn.diagnostics.figures.similarity import draw_similarity
-    from repdyn.diagnostics.methods.checkpoints import read_arrays
-    from repdyn.diagnostics.methods.reader import Features
-    from repdyn.plotting import figures
-
-    out = _behind_links(out)
-    files = {"against": against, **{f"reruns {place}": file for place, file in enumerate(reruns)}}
-    sources = {name: Path(file) for name, file in files.items() if file and Path(file).is_file()}
-    _check_targets(
-        {"out": out},
-        {"data": data, "other_data": other_data, "weights": weights, "builder": _source(builder), **sources},
-        {"figure": figure and figure.parent},
-    )
-    _check_figures("figure", [figure] if figure else [])
-    arrays: dict[str, Any] = dict(read_arrays(data))
-    first = _network(builder, None)
-    others: dict[str, Any] = dict(read_arrays(other_data)) if other_data else {}
+    out = behind_links(out)
+    runs_and_other = {"against": against, **{f"reruns {place}": file for place, file in enumerate(reruns)}}
+    sources = {name: Path(file) for name, file in runs_and_other.items() if file and Path(file).is_file()}
+    named = {"data": data, "other_data": other_data, "weights": weights, "builder": source_of(builder)}
+    check_targets({"out": out}, named | sources, {"figure": figure and figure.parent})
+    check_figures("figure", [figure] if figure else [])
+    arrays: dict[str, Any] = files.read_arrays(data)
+    others: dict[str, Any] = files.read_arrays(other_data) if other_data else {}
     if "labels" in others and "labels" in arrays and not np.array_equal(arrays["labels"], others["labels"]):
         raise RepdynError(f"{other_data}: its labels are not those of {data}; give the same points in the same order")
+    first = files.build_network(builder)
     if weights:
-        first = _network(str(weights), first)
+        first = _loaded(first, weights)
     runs = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
     try:
-        found = compare(
+        found = compare.compare(
             first, other, arrays["inputs"], layers, other_inputs=others.get("inputs"), reruns=runs,
             features=Features(features, channels), **options,
         )  # fmt: skip
@@ -448,26 +351,32 @@ def compare_and_save(
     settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
     settings |= {"layers": layers, "features": features, "other_data": str(other_data) if other_data else None}
     datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
-    measures = options["measures"]
-    print(f"{out}: {found.sizes['layer']} x {found.sizes['other_layer']} layers, {', '.join(measures)}")
-    if found.attrs["left_out"]:
-        print(f"left out: {found.attrs['left_out']}")
-    shown = "cka_debiased" if "cka_debiased" in measures else measures[0]
+    sizes = f"{found.sizes['layer']} x {found.sizes['other_layer']} layers"
+    _show(f"{out}: {sizes}, {', '.join(options['measures'])}", found)
+    shown = "cka_debiased" if "cka_debiased" in options["measures"] else options["measures"][0]
     print(_table(found, shown))
     if figure:
-        figures.save(draw_similarity(found, shown), figure)
+        plotting.save(draw_similarity(found, shown), figure)
         print(f"{figure}: figure")
 
 
-def _network(name: str, first: nn.Module | None) -> nn.Module:
-    """Another network by its function, or the first one with the weights of a file."""
-    from repdyn.diagnostics.methods.checkpoints import build_network
-    from repdyn.diagnostics.methods.weights import load_weights
+def _show(text: str, dataset: xr.Dataset) -> None:
+    """What was saved, and what was left out."""
+    print(text)
+    if dataset.attrs["left_out"]:
+        print(f"left out: {dataset.attrs['left_out']}")
 
-    if first is None or (":" in name and not Path(name).exists()):
-        return build_network(name)
+
+def _network(name: str, first: nn.Module) -> nn.Module:
+    """Another network by its function, or the first one with the weights of a file."""
+    own = ":" in name and not Path(name).exists()
+    return files.build_network(name) if own else _loaded(first, Path(name))
+
+
+def _loaded(first: nn.Module, path: Path) -> nn.Module:
+    """A copy of a network with the weights of a file."""
     model = copy.deepcopy(first)
-    print(f"{name}: {load_weights(model, Path(name))}")
+    print(f"{path}: {load_weights(model, path)}")
     return model
 
 

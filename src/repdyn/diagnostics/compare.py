@@ -11,9 +11,9 @@ Points are run as `measure` runs them, and nothing about the networks changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -23,29 +23,18 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor, nn
 
 from repdyn.base.datasets import variable
+from repdyn.diagnostics.methods import comparing
 from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, check_options, option_names
-from repdyn.diagnostics.methods.batches import Batch, spread
-from repdyn.diagnostics.methods.forward import in_one_line, unwrapped
-from repdyn.diagnostics.methods.inputs import Inputs, check_labels, read_inputs, split
-from repdyn.diagnostics.methods.layers import Plan, plan, stream
+from repdyn.diagnostics.methods.batches import Batch
+from repdyn.diagnostics.methods.comparing import ENDS, Comparison
+from repdyn.diagnostics.methods.forward import unwrapped
+from repdyn.diagnostics.methods.inputs import Inputs, check_labels, read_inputs
+from repdyn.diagnostics.methods.layers import Plan, plan
 from repdyn.diagnostics.methods.reader import INPUT, OUTPUT, NetworkReader, network_reader, reader_of
-from repdyn.diagnostics.methods.shapes import depends_on_the_batch
-from repdyn.diagnostics.methods.similarity import WIDE, ChosenRows, Minibatches, Pair, Streamed
+from repdyn.diagnostics.methods.similarity import Pair
 from repdyn.diagnostics.methods.weights import with_weights
-from repdyn.diagnostics.theory.intervals import folds, of_parts
-from repdyn.diagnostics.theory.similarity import (
-    FEWEST,
-    MEASURES,
-    MINIBATCH,
-    OF_ALL_PAIRS,
-    Shape,
-    shape_of,
-    similarities,
-)
+from repdyn.diagnostics.theory.similarity import FEWEST, MEASURES, MINIBATCH, OF_ALL_PAIRS
 
-MOST_POINTS = 2000  # up to which layers stay in memory, points x min(points, units) numbers each; more are streamed
-BATCH = 256  # points of a minibatch, and at a time of what is streamed, at most where the inputs come in one batch
-ENDS = {"low": "lower end", "high": "upper end"}
 TEXTS = {
     "cka": ("linear CKA, biased", "1", "Kornblith, Norouzi, Lee, Hinton 2019"),
     "cka_debiased": ("linear CKA with unbiased HSIC", "1", "Song, Smola, Gretton, Bedo, Borgwardt 2012"),
@@ -124,60 +113,56 @@ def compare(
         layers=layers, other_layers=other_layers, measures=measures, most_points=most_points, reruns=reruns,
         intervals=intervals,
     )  # fmt: skip
-    unknown = [repr(name) for name in measures if name not in TEXTS]
-    if unknown:
+    if unknown := [repr(name) for name in measures if name not in TEXTS]:
         raise ValueError(f"measures: got {unknown[0]}, expected some of {', '.join(TEXTS)}")
-    placed = _placing(device)
+    placed = comparing.placing(device)
     with ThreadpoolController().limit(limits=1, user_api="blas"):  # as in `measure`: more threads wait for each other
         if other is None and other_inputs is not None:
             other = network
-        others = [("other", other, other_inputs, other_layers)] if other is not None else []
-        shared = _Points(network, [other, *reruns], inputs, ids, options)
-        first = plan(shared.reader(network), _names(network, layers))
+        points = _Points(network, [other, *reruns], inputs, ids, options)
+        first = plan(points.reader(network), _names(network, layers))
+        others: list[tuple[str, Any, object, Sequence[str] | None]] = []
+        if other is not None:
+            usual = None if isinstance(other, Arrays) else layers
+            others.append(("other", other, other_inputs, _names(other, other_layers or usual)))
         others += [(f"rerun {number}", run, None, first.layers) for number, run in enumerate(reruns)]
+        rows = first.points * first.tokens
+        if most_points is None:
+            most_points = rows if set(measures) == {MINIBATCH} else comparing.MOST_POINTS
+        many = min(most_points, rows) > comparing.MOST_POINTS and all(first.reader.inputs.sizes)
+        _check_number(first, measures, most_points, intervals=intervals, many=many)
+        compared = Comparison(["one", *(place for place, *_ in others)], measures, most_points, intervals, placed)
+        if "cka_debiased" in measures and rows < FEWEST:
+            compared.reasons["cka_debiased"] = f"it takes {FEWEST} points, and there are {rows}"
 
         def plans() -> Iterator[Plan]:
             yield first
             for place, source, own_inputs, names in others:
-                names = names or (_names(source, None) if isinstance(source, Arrays) else layers)
-                planned = plan(shared.reader(source, own_inputs, place), names)
+                planned = plan(points.reader(source, own_inputs, place), names)
                 _check_points(place, first, planned, batches=many or MINIBATCH in measures)
                 yield planned
 
-        points = first.points * first.tokens
-        if most_points is None:
-            most_points = points if set(measures) == {MINIBATCH} else MOST_POINTS
-        many = min(most_points, points) > MOST_POINTS and all(first.reader.inputs.sizes)
-        whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
-        if many and whole:
-            raise ValueError(
-                f"{' and '.join(whole)}: of {MOST_POINTS} points at most; give most_points={MOST_POINTS} or fewer"
-            )
-        if MINIBATCH in measures:
-            _check_minibatches(first, most_points)
-        reasons: dict[str, str] = {}
-        if "cka_debiased" in measures and points < FEWEST:
-            reasons["cka_debiased"] = f"it takes {FEWEST} points, and there are {points}"
-        places = ["one", *(place for place, *_ in others)]
-        if many:
-            compared = _streamed(plans(), places, measures, most_points, reasons, placed)
-        else:
-            compared = _in_memory(plans(), places, measures, most_points, reasons, placed, intervals=intervals)
-        second = int(other is not None)
-        coordinates = {
-            "layer": variable("layer", np.array(compared.layers[0], str), "layer of the first network"),
-            "other_layer": variable(
-                "other_layer", np.array(compared.layers[second], str), "layer of the second network"
-            ),
-        }
-        dataset = xr.Dataset(_matrices(compared, second), coordinates)
-        if reruns:
-            dataset = dataset.assign(_chance(compared, [0, *range(second + 1, len(compared.layers))]))
-        text = "; ".join(f"{place}: {why}" for place, why in reasons.items())
-        second_name = "itself" if other is None else "another network"
-        name = "arrays" if isinstance(network, Arrays) else type(unwrapped(network)).__name__
-        title = f"Similarity of {name} to {second_name}"
-        return dataset.assign_attrs(title=title, left_out=text)
+        (compared.streamed if many else compared.in_memory)(plans())
+        dataset = _matrices(compared, int(other is not None), len(reruns))
+    name = "arrays" if isinstance(network, Arrays) else type(unwrapped(network)).__name__
+    return dataset.assign_attrs(
+        title=f"Similarity of {name} to {'itself' if other is None else 'another network'}",
+        left_out="; ".join(f"{place}: {why}" for place, why in compared.reasons.items()),
+    )
+
+
+def _check_number(first: Plan, measures: Sequence[str], most_points: int, *, intervals: bool, many: bool) -> None:
+    """Refuses more points than a measure or intervals can take, and minibatches of too few.
+
+    Raises:
+        ValueError: what cannot be computed, and the number to give.
+    """
+    whole = [*(name for name in OF_ALL_PAIRS if name in measures), *(["intervals"] if intervals else [])]
+    if many and whole:
+        most = comparing.MOST_POINTS
+        raise ValueError(f"{' and '.join(whole)}: of {most} points at most; give most_points={most} or fewer")
+    if MINIBATCH in measures:
+        comparing.check_minibatches(first, most_points)
 
 
 @dataclass(frozen=True)
@@ -348,206 +333,40 @@ def _check_points(place: str, first: Plan, planned: Plan, *, batches: bool) -> N
         )
 
 
-def _placing(device: str | torch.device | None) -> Callable[[NDArray[np.floating]], Any]:
-    """Takes rows to a device; leaves them to numpy without one.
+def _matrices(compared: Comparison, second: int, reruns: int) -> xr.Dataset:
+    """Every layer of the first network against every layer of the second, and the same layer in every pair of runs.
 
-    Raises:
-        ValueError: torch cannot compute in double precision there.
+    Args:
+        compared: the networks.
+        second: number of the second among them, 0 for the first itself.
+        reruns: how many networks after it are reruns of the first.
     """
-    if device is None:
-        return lambda A: A
-    try:
-        float(torch.ones((), dtype=torch.float64, device=device))
-    except Exception as error:
-        raise ValueError(
-            f"device: got {device!r}, where torch cannot compute in double precision here ({in_one_line(error)}); "
-            "give 'cpu', 'cuda' with a GPU, or None for numpy"
-        ) from error
-    return lambda A: torch.as_tensor(A, device=device)
 
+    def of(pairs: Sequence[Pair], dims: dict[str, int], ending: str = "", more: str = "") -> dict[str, xr.Variable]:
+        values = compared.of(pairs)
+        return {name + ending: _described(name, dims, values, more) for name in compared.names}
 
-class _Compared(NamedTuple):
-    """Layers of each network, and the measures of pairs of them."""
-
-    layers: list[list[str]]
-    measures: Sequence[str]
-    of: Callable[[Sequence[Pair]], list[dict[str, float]]]
-
-
-def _in_memory(
-    plans: Iterable[Plan],
-    places: Sequence[str],
-    measures: Sequence[str],
-    most_points: int,
-    reasons: dict[str, str],
-    placed: Callable[[NDArray[np.floating]], Any],
-    *,
-    intervals: bool,
-) -> _Compared:
-    """Every layer prepared for comparisons, in memory, one network after another."""
-
-    def prepared(A: NDArray[np.floating], minibatch: NDArray[np.int64]) -> list[Shape]:
-        here = spread(len(A), most_points)
-        parts = [here, *(here[part] for part in folds([np.arange(len(here))]))] if intervals else [here]
-        return [shape_of(placed(A[part]), measures, minibatch[part]) for part in parts]
-
-    shapes = [_shapes(planned, place, prepared, reasons) for place, planned in zip(places, plans, strict=True)]
-
-    def of(pairs: Sequence[Pair]) -> list[dict[str, float]]:
-        return [_similarities(shapes[i].get(a), shapes[j].get(b), measures) for (i, a), (j, b) in pairs]
-
-    return _Compared([list(part) for part in shapes], [*measures, *(_bounds(measures) if intervals else [])], of)
-
-
-def _shapes(
-    planned: Plan,
-    place: str,
-    prepared: Callable[[NDArray[np.floating], NDArray[np.int64]], list[Shape]],
-    reasons: dict[str, str],
-) -> dict[str, list[Shape]]:
-    """Every layer prepared for comparisons, of all points and without each fold; none where it cannot be."""
-    shapes: dict[str, list[Shape]] = {name: [] for name in planned.layers}
-    mask = planned.reader.features.mask
-    minibatch = _minibatches(planned)
-
-    def prepare(name: str, A: NDArray[np.floating]) -> None:
-        of_rows = minibatch[np.arange(len(A)) * len(minibatch) // len(A)]  # rows of a point follow each other
-        if mask is not None and len(A) == mask.size:
-            A, of_rows = A[mask.reshape(-1)], of_rows[mask.reshape(-1)]
-        try:
-            if not np.isfinite(A).all():
-                raise ValueError("values that are NaN or infinite")
-            shapes[name] = prepared(A, of_rows)
-        except (ValueError, RuntimeError) as error:  # torch's are of the second kind
-            reasons[f"{place}, {name}"] = in_one_line(error)
-
-    failed = stream(planned, (), prepare)
-    reasons.update({f"{place}, {name}": why for name, why in failed.items()})
-    return shapes
-
-
-def _minibatches(planned: Plan) -> NDArray[np.int64]:
-    """Number of the minibatch of each point."""
-    if len(planned.sizes) > 1:
-        return np.repeat(np.arange(len(planned.sizes)), planned.sizes)
-    return np.arange(planned.points) // _equal(planned.points)
-
-
-def _equal(points: int) -> int:
-    """Size of equal batches of `BATCH` points at most."""
-    return -(-points // -(-points // BATCH))
-
-
-def _check_minibatches(planned: Plan, most_points: int) -> None:
-    """Refuses minibatches of which none has enough points.
-
-    Raises:
-        ValueError: the number of points of the largest, and what to do.
-    """
-    minibatch = np.repeat(_minibatches(planned), planned.tokens)
-    most = np.bincount(minibatch[spread(len(minibatch), most_points)]).max()
-    if most < FEWEST:
-        raise ValueError(
-            f"{MINIBATCH}: the {len(planned.sizes)} batches of the inputs have {most} of the compared points each at "
-            f"most, where it takes {FEWEST}; give larger batches or more most_points"
-        )
-
-
-def _streamed(
-    plans: Iterable[Plan],
-    places: Sequence[str],
-    measures: Sequence[str],
-    most_points: int,
-    reasons: dict[str, str],
-    placed: Callable[[NDArray[np.floating]], Any],
-) -> _Compared:
-    """Sums over blocks of points, of all networks at once."""
-    networks = [replace(planned, reader=_in_batches(planned.reader)) for planned in plans]
-    mask, memory = networks[0].reader.features.mask, networks[0].reader.memory
-    counted = np.arange(networks[0].points * networks[0].tokens) if mask is None else np.flatnonzero(mask)
-    rows = ChosenRows(networks, counted[spread(len(counted), most_points)], placed)
-    of_batches = Minibatches(rows, memory) if MINIBATCH in measures else None
-    others = [name for name in measures if name != MINIBATCH]
-    streamed = Streamed(rows, memory) if others else None
-
-    def of(pairs: Sequence[Pair]) -> list[dict[str, float]]:
-        values: list[dict[str, float]] = (
-            [{} for _ in pairs] if streamed is None else list(streamed.similarities(pairs, others))
-        )
-        if of_batches is not None:
-            for value, cka in zip(values, of_batches.similarities(pairs), strict=True):
-                value[MINIBATCH] = cka
-        whys = dict.fromkeys(streamed.wide if streamed else (), WIDE)
-        whys |= (of_batches.reasons if of_batches else {}) | rows.reasons
-        reasons.update({f"{places[at]}, {name}": why for (at, name), why in whys.items()})
-        return values
-
-    for place, planned in zip(places, networks, strict=True):
-        reasons.update({f"{place}, {name}": why for name, why in planned.left_out.items()})
-    return _Compared([planned.layers for planned in networks], measures, of)
-
-
-def _in_batches(reader: NetworkReader) -> NetworkReader:
-    """The same points in batches that can be run one by one.
-
-    Raises:
-        ValueError: points of one batch that change each other.
-    """
-    if len(reader.inputs.batches) > 1:
-        return reader
-    if depends_on_the_batch(reader):
-        raise ValueError(
-            f"more than {MOST_POINTS} points are compared in batches, and this network normalizes the points of a "
-            f"batch by each other; give most_points={MOST_POINTS} or fewer"
-        )
-    return replace(reader, inputs=split(reader.inputs, _equal(sum(size or 0 for size in reader.inputs.sizes))))
-
-
-def _similarities(
-    first: Sequence[Shape] | None, second: Sequence[Shape] | None, measures: Sequence[str]
-) -> dict[str, float]:
-    """The measures of two layers and, where they are prepared without each fold, their bounds."""
-    if not first or not second or len(first[0].squared) != len(second[0].squared):
-        return dict.fromkeys([*measures, *_bounds(measures)], np.nan)
-    whole, *parts = (similarities(one, other, measures) for one, other in zip(first, second, strict=True))
-    intervals = {name: of_parts(whole[name], [part[name] for part in parts]) for name in measures}
-    ends = {f"{name}_{end}": getattr(intervals[name], end) for name in measures for end in ENDS}
-    return whole | ends
-
-
-def _bounds(measures: Iterable[str]) -> list[str]:
-    return [f"{name}_{end}" for name in measures for end in ENDS]
-
-
-def _matrices(compared: _Compared, second: int) -> dict[str, xr.Variable]:
-    """Every layer of the first network against every layer of the second, or of itself."""
     rows, columns = compared.layers[0], compared.layers[second]
-    values = compared.of([((0, row), (second, column)) for row in rows for column in columns])
-    shape = len(rows), len(columns)
-    return {name: _described(name, ("layer", "other_layer"), values, shape) for name in compared.measures}
+    pairs: list[Pair] = [((0, row), (second, column)) for row in rows for column in columns]
+    dataset = xr.Dataset(of(pairs, {"layer": len(rows), "other_layer": len(columns)}))
+    for dim, names, which in (("layer", rows, "first"), ("other_layer", columns, "second")):
+        dataset[dim] = variable(dim, np.array(names, str), f"layer of the {which} network")
+    if not reruns:
+        return dataset
+    runs = [0, *range(second + 1, second + 1 + reruns)]
+    places = [(a, b) for b in range(len(runs)) for a in range(b)]
+    pairs = [((runs[a], name), (runs[b], name)) for name in rows for a, b in places]
+    dims = {"layer": len(rows), "runs": len(places)}
+    dataset = dataset.assign(of(pairs, dims, "_of_runs", ", same layer in two runs"))
+    texts = np.array([f"{a}-{b}" for a, b in places])
+    return dataset.assign(runs=variable("runs", texts, "two runs of the first network"))
 
 
-def _chance(compared: _Compared, runs: Sequence[int]) -> dict[str, xr.Variable]:
-    """The same layer in every pair of runs, and the names of the pairs."""
-    pairs = [(a, b) for b in range(len(runs)) for a in range(b)]
-    names = compared.layers[0]
-    values = compared.of([((runs[a], name), (runs[b], name)) for name in names for a, b in pairs])
-    variables = {
-        f"{name}_of_runs": _described(
-            name, ("layer", "runs"), values, (len(names), len(pairs)), ", same layer in two runs"
-        )
-        for name in compared.measures
-    }
-    texts = np.array([f"{a}-{b}" for a, b in pairs])
-    return variables | {"runs": variable("runs", texts, "two runs of the first network")}
-
-
-def _described(
-    name: str, dims: tuple[str, ...], values: list[dict[str, float]], shape: tuple[int, int], more: str = ""
-) -> xr.Variable:
+def _described(name: str, dims: dict[str, int], values: list[dict[str, float]], more: str) -> xr.Variable:
     measure, _, end = name.rpartition("_") if name not in TEXTS else (name, "", "")
     words, units, source = TEXTS[measure]
     words += f", {ENDS[end]} of its 99 % interval" if end else ""
-    array = variable(dims, np.array([entry[name] for entry in values]).reshape(shape), words + more, units)
+    numbers = np.array([entry[name] for entry in values]).reshape(tuple(dims.values()))
+    array = variable(tuple(dims), numbers, words + more, units)
     array.attrs |= {"source": source, "missing": "the layer could not be compared, for the reason in `left_out`"}
     return array

@@ -12,7 +12,8 @@ Several seeds are one training each: something is so where it is so of all of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,6 @@ CHANCE = 1 - CONFIDENCE  # of as many moments at the end
 NEAR = 0.1  # relative distance from an angle of the theory
 FOLLOWS, OUTLINE = 0.9, 0.5  # explained variance of distances h and y
 MOST_PAIRS = 10  # to which the two-point theory is fitted
-TOPICS = {
-    "accuracy over time": "the network learned these points",
-    "collapse over time": "training collapses classes",
-    "rank over time": "training changes ranks",
-    "rank of the task": "training brings a layer to the rank of the task",
-    "odd point over time": "there is an odd point",
-    "angles and theory": "the angles before training are those of the theory",
-    "pairs and theory": "pairs follow the two-point theory",
-    "memorized over time": "it memorized these points",
-}
 
 
 def summarize_training(recorded: xr.Dataset) -> list[Sentence]:
@@ -73,17 +64,11 @@ def summarize_training(recorded: xr.Dataset) -> list[Sentence]:
     recording = _Recording(recorded)
     if why := recording.why_silent():
         return [unknown("training", "training changes anything", why)]
-    accuracy = _accuracy(recording)
-    return [
-        accuracy,
-        _collapse(recording),
-        _rank(recording),
-        _task_rank(recording),
-        _odd_point(recording),
-        _angles(recording),
-        _pairs(recording),
-        _memorized(recording, accuracy),
-    ]
+    sentences = []
+    for topic, (_, function, needed) in TOPICS.items():
+        why = recording.lacks(needed, layers=topic not in WITHOUT_LAYERS)
+        sentences.append(_silent(topic, why) if why else function(topic, recording))
+    return sentences
 
 
 class _Recording:
@@ -124,7 +109,7 @@ class _Recording:
         values = self.recorded[name] if layer is None else self.recorded[name].sel(layer=layer)
         return values.transpose(self.time, "seed").values.astype(float)
 
-    def lacks(self, *names: str, layers: bool = True) -> str:
+    def lacks(self, names: Sequence[str], *, layers: bool) -> str:
         """Which of the diagnostics, or whether a hidden layer, was not recorded."""
         if missing := [name for name in names if name not in self.recorded]:
             return f"{', '.join(missing)} {'was' if len(missing) == 1 else 'were'} not recorded"
@@ -137,7 +122,7 @@ class _Recording:
 
 
 def _silent(topic: str, why: str, **numbers: Any) -> Sentence:
-    return unknown(topic, TOPICS[topic], why, **numbers)
+    return unknown(topic, TOPICS[topic][0], why, **numbers)
 
 
 def _range(values: Array) -> Interval:
@@ -164,10 +149,7 @@ def _accuracies(recording: _Recording, ending: str = "") -> tuple[list[Interval]
     return intervals, float(np.unique(labels, return_counts=True)[1].max() / len(labels))
 
 
-def _accuracy(recording: _Recording) -> Sentence:
-    topic = "accuracy over time"
-    if why := recording.lacks("accuracy", layers=False):
-        return _silent(topic, why)
+def _accuracy(topic: str, recording: _Recording) -> Sentence:
     intervals, chance = _accuracies(recording)
     numbers: dict[str, Any] = {"interval": intervals[-1], "threshold": chance, "source": "last accuracy; Wilson 1927"}
     first, _ = since(np.array([interval.low > chance for interval in intervals]))
@@ -177,10 +159,7 @@ def _accuracy(recording: _Recording) -> Sentence:
     return Sentence(topic, "yes", f"More points are right than the largest class has {when}", **numbers)
 
 
-def _collapse(recording: _Recording) -> Sentence:
-    topic = "collapse over time"
-    if why := recording.lacks("within", "between"):
-        return _silent(topic, why)
+def _collapse(topic: str, recording: _Recording) -> Sentence:
     last = recording.hidden[-1]
     shares = {name: _within_share(recording, name) for name in _with_input(recording)}
     below = {name: _of_all_seeds(values < COLLAPSED) for name, values in shares.items()}
@@ -219,10 +198,7 @@ def _within_share(recording: _Recording, name: str) -> Array:
         return within / (within + between_classes)
 
 
-def _rank(recording: _Recording) -> Sentence:
-    topic = "rank over time"
-    if why := recording.lacks("effective_rank"):
-        return _silent(topic, why)
+def _rank(topic: str, recording: _Recording) -> Sentence:
     ranks = {name: recording.of("effective_rank", name) for name in recording.hidden}
     changes = {name: _of_seeds([change(of_seed, len(ranks)) for of_seed in ranks[name].T]) for name in ranks}
     changes = {name: found for name, found in changes.items() if np.isfinite(found.low)}
@@ -250,10 +226,7 @@ def _rank(recording: _Recording) -> Sentence:
     return _silent(topic, why, **numbers | {"interval": unsure[name]})
 
 
-def _task_rank(recording: _Recording) -> Sentence:
-    topic = "rank of the task"
-    if why := recording.lacks("centered_effective_rank", "task_rank"):
-        return _silent(topic, why)
+def _task_rank(topic: str, recording: _Recording) -> Sentence:
     ranks = {name: recording.of("centered_effective_rank", name) for name in recording.hidden}
     ranks = {name: values for name, values in ranks.items() if np.isfinite(values).all()}
     if not ranks:
@@ -279,10 +252,7 @@ def _task_rank(recording: _Recording) -> Sentence:
     return Sentence(topic, "yes", text, **numbers)
 
 
-def _odd_point(recording: _Recording) -> Sentence:
-    topic = "odd point over time"
-    if why := recording.lacks("norm_ratio", "expected_norm_ratio"):
-        return _silent(topic, why)
+def _odd_point(topic: str, recording: _Recording) -> Sentence:
     expected = float(recording.recorded["expected_norm_ratio"].min())
     leads = {name: recording.of("norm_ratio", name) for name in _with_input(recording)}
     if not np.isfinite(expected):
@@ -314,10 +284,7 @@ def _odd_point(recording: _Recording) -> Sentence:
     return _silent(topic, "it comes and goes from moment to moment", **numbers)
 
 
-def _angles(recording: _Recording) -> Sentence:
-    topic = "angles and theory"
-    if why := recording.lacks("angle", "expected_angle"):
-        return _silent(topic, why)
+def _angles(topic: str, recording: _Recording) -> Sentence:
     if recording.recorded.attrs.get("normalized_by") != "batch statistics":
         return _silent(topic, "it holds for the statistics of a batch, and these are running ones")
     name, expected = recording.hidden[-1], float(recording.recorded["expected_angle"].min())
@@ -340,10 +307,7 @@ def _angles(recording: _Recording) -> Sentence:
     return _silent(topic, f"the pairs of {name!r} differ too much", **numbers)
 
 
-def _pairs(recording: _Recording) -> Sentence:
-    topic = "pairs and theory"
-    if why := recording.lacks(*effective_theory.WANTED):
-        return _silent(topic, why)
+def _pairs(topic: str, recording: _Recording) -> Sentence:
     name, part = recording.hidden[-1], recording.recorded.isel(pair=slice(MOST_PAIRS))
     try:
         fitted = effective_theory.fit(part, name)
@@ -393,10 +357,25 @@ def _follow_until(
     return 0
 
 
-def _memorized(recording: _Recording, learned: Sentence) -> Sentence:
-    topic = "memorized over time"
-    if why := recording.lacks("accuracy", "accuracy_held_out", layers=False):
-        return _silent(topic, why)
+def _memorized(topic: str, recording: _Recording) -> Sentence:
     others, chance = _accuracies(recording, "_held_out")
-    found = memorized(learned, (others[-1], chance))
-    return Sentence(topic, found.verdict, found.text, found.interval, found.threshold, found.source)
+    found = memorized(_accuracy("accuracy over time", recording), (others[-1], chance))
+    return replace(found, topic=topic)
+
+
+TOPICS: dict[str, tuple[str, Callable[[str, _Recording], Sentence], Sequence[str]]] = {
+    "accuracy over time": ("the network learned these points", _accuracy, ["accuracy"]),
+    "collapse over time": ("training collapses classes", _collapse, ["within", "between"]),
+    "rank over time": ("training changes ranks", _rank, ["effective_rank"]),
+    "rank of the task": (
+        "training brings a layer to the rank of the task", _task_rank, ["centered_effective_rank", "task_rank"],
+    ),
+    "odd point over time": ("there is an odd point", _odd_point, ["norm_ratio", "expected_norm_ratio"]),
+    "angles and theory": (
+        "the angles before training are those of the theory", _angles, ["angle", "expected_angle"],
+    ),
+    "pairs and theory": ("pairs follow the two-point theory", _pairs, effective_theory.WANTED),
+    "memorized over time": ("it memorized these points", _memorized, ["accuracy", "accuracy_held_out"]),
+}  # fmt: skip
+"""What each sentence decides, the function that does, and the diagnostics that it needs."""
+WITHOUT_LAYERS = ("accuracy over time", "memorized over time")  # topics that need no hidden layer

@@ -128,6 +128,21 @@ def _copied(part: Any) -> object:
     return part.clone() if callable(getattr(part, "clone", None)) else part
 
 
+def check_numbers(model: nn.Module) -> None:
+    """Refuses parameters without numbers, unless hooks may bring these for the time of a call, as offloading does.
+
+    Raises:
+        ValueError: parameters on the meta device.
+    """
+    meta = [name for name, part in model.named_parameters() if part.is_meta]
+    hooked = any(module._forward_pre_hooks or hasattr(module, "_hf_hook") for module in model.modules())
+    if meta and not hooked:
+        raise ValueError(
+            f"{len(meta)} parameters of the network ({meta[0]}, ...) are on the device meta, without numbers; load its "
+            "weights first: load_state_dict(..., assign=True)"
+        )
+
+
 def placed(batch: Batch, model: nn.Module) -> Batch:
     """On the network's device, numbers in a precision that the network takes.
 

@@ -19,7 +19,7 @@ from torch.utils.data import ConcatDataset
 
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
-from repdyn.diagnostics.methods import outputs, radial
+from repdyn.diagnostics.methods import losses, outputs, radial
 from repdyn.diagnostics.methods.batches import Batch
 from repdyn.diagnostics.methods.catalog import MEASURES, Findings
 from repdyn.diagnostics.methods.forward import call_name, named_modules
@@ -132,7 +132,7 @@ class Collector:
         )
         self.targets = None if request.targets is None else self._checked(request.targets)
         self.answers = request.labels if request.targets is None else request.targets  # as a user's loss takes them
-        self.loss = None if request.loss is None else outputs.of_output(request.loss, self.answers)
+        self.loss = None if request.loss is None else losses.of_output(request.loss, self.answers)
         self.pairs = as_pairs(request.pairs, self.points, self.labels)
         self.flow = [self.planned.call(name) for name in request.residual.layers] if request.residual else []
         self._check_flow()
@@ -329,7 +329,7 @@ class Collector:
         return [], self.without_maps
 
     def _radial(self) -> None:
-        batch, loss = outputs.gradient_loss(
+        batch, loss = losses.gradient_loss(
             self.planned, self.request.loss, self.answers, self.labels, self.targets, radial.POINTS
         )
         for at, (name, share) in enumerate(radial.radial_fractions(self.reader, self.maps, batch, loss).items()):
@@ -340,9 +340,9 @@ class Collector:
     def _variables(self) -> dict[str, xr.Variable]:
         variables = self.findings.variables()
         if "loss" in variables:
-            usual = outputs.CROSS_ENTROPY if self.targets is None else outputs.HALF_MSE
+            usual = losses.CROSS_ENTROPY if self.targets is None else losses.HALF_MSE
             own = self.request.loss
-            variables["loss"].attrs["long_name"] = usual if own is None else outputs.loss_name(own)
+            variables["loss"].attrs["long_name"] = usual if own is None else losses.loss_name(own)
         return variables
 
     def _coordinates(self, maps: tuple[str, ...]) -> xr.Coordinates:

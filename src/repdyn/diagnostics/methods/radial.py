@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from repdyn.base.arrays import Array
 from repdyn.diagnostics.methods.batches import Batch
 from repdyn.diagnostics.methods.forward import in_one_line, named_modules, watched
-from repdyn.diagnostics.methods.outputs import OfOutput
+from repdyn.diagnostics.methods.losses import OfOutput
 from repdyn.diagnostics.methods.reader import NetworkReader
 from repdyn.diagnostics.methods.untouched import BATCH_NORMS
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
-from repdyn.diagnostics.methods.batches import Batch
+from repdyn.diagnostics.methods.batches import Batch, check_numbers
 from repdyn.diagnostics.methods.forward import (
     INPUT,
     OUTPUT,
@@ -388,18 +388,3 @@ def reader_of(name: str, model: nn.Module, inputs: object, reading: Mapping[str,
         return network_reader(model, inputs, **reading)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-
-
-def check_numbers(model: nn.Module) -> None:
-    """Refuses parameters without numbers, unless hooks may bring these for the time of a call, as offloading does.
-
-    Raises:
-        ValueError: parameters on the meta device.
-    """
-    meta = [name for name, part in model.named_parameters() if part.is_meta]
-    hooked = any(module._forward_pre_hooks or hasattr(module, "_hf_hook") for module in model.modules())
-    if meta and not hooked:
-        raise ValueError(
-            f"{len(meta)} parameters of the network ({meta[0]}, ...) are on the device meta, without numbers; load its "
-            "weights first: load_state_dict(..., assign=True)"
-        )
