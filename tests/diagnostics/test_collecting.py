@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from tests.diagnostics.networks import network_of
 from torch import nn
 
 from repdyn.base.datasets import problems
@@ -73,29 +74,23 @@ def test_every_measure_has_alone_the_numbers_that_it_has_among_all(layers):
     model = network()
     options = {"labels": LABELS, "targets": X[:, :3], "residual": ["1", "0"], "loss": nn.functional.mse_loss}
     stream = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
-    for network_of, more in ((model, {"residual": None}), (stream, {"residual": ["0", "1", "2"]})):
-        whole = measure(network_of, X, layers, **options | more | OTHER_POINTS)
+    for made, more in ((model, {"residual": None}), (stream, {"residual": ["0", "1", "2"]})):
+        whole = measure(made, X, layers, **options | more | OTHER_POINTS)
         for name in MEASURES:
             if name == "energies" and more["residual"] is None:
                 continue
             others = {"domains": ["held_out"], "forms": ["other_form"]}.get(name, [])
             given = {key: OTHER_POINTS[key] for key in others}
-            alone = measure(network_of, X, layers, **options | more | given, measures=[name])
+            alone = measure(made, X, layers, **options | more | given, measures=[name])
             for variable in alone.data_vars:
                 np.testing.assert_array_equal(alone[variable], whole[variable], err_msg=variable)
 
 
-class Stream(nn.Module):
+@network_of(lambda: {"block": nn.Linear(4, 4).double()}, seed=5)
+def Stream(self, x):
     """A block that is called three times, whose outputs are then changed in place."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(5)
-        self.block = nn.Linear(4, 4).double()
-
-    def forward(self, x):
-        x = self.block(self.block(x).relu_())
-        return self.block(x.relu_()).flip(-1)
+    x = self.block(self.block(x).relu_())
+    return self.block(x.relu_()).flip(-1)
 
 
 def test_layers_of_a_stream_and_of_inputs_may_have_torchvision_s_names():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure, names
@@ -10,29 +11,20 @@ from repdyn.diagnostics.methods import untouched
 from repdyn.diagnostics.methods.forward import watched
 
 
-class Parts(nn.Module):
+@network_of(lambda: {"map": nn.Linear(3, 3), "pair": Pair(), "add": nn.Identity(), "unused": nn.Linear(3, 3)})
+def Parts(self, x):
     """A map called three times, by keyword once; a module of parts, one of which has parts itself; functions."""
-
-    def __init__(self):
-        super().__init__()
-        self.map, self.pair, self.add, self.unused = nn.Linear(3, 3), Pair(), nn.Identity(), nn.Linear(3, 3)
-
-    def forward(self, x):
-        hidden = self.map(x)
-        hidden = self.map(input=hidden + 1)
-        first, second = self.pair(None, hidden, scale=2.0)
-        hidden = self.add(first) + second
-        hidden += self.map(hidden).relu()
-        return hidden[:, :2] - torch.tanh(hidden)[:, 1:]
+    hidden = self.map(x)
+    hidden = self.map(input=hidden + 1)
+    first, second = self.pair(None, hidden, scale=2.0)
+    hidden = self.add(first) + second
+    hidden += self.map(hidden).relu()
+    return hidden[:, :2] - torch.tanh(hidden)[:, 1:]
 
 
-class Pair(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Sequential(nn.ReLU(), nn.Tanh())
-
-    def forward(self, _nothing, x, scale):
-        return self.inner(x) * scale, x
+@network_of(lambda: {"inner": nn.Sequential(nn.ReLU(), nn.Tanh())})
+def Pair(self, _nothing, x, scale):
+    return self.inner(x) * scale, x
 
 
 CALLS = [
@@ -76,13 +68,9 @@ class Nested(nn.Module):
         return self.normed(self.around(self.none(self.outer(x)))).flip(-1)
 
 
-class Around(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.map = nn.Linear(5, 5)
-
-    def forward(self, x):
-        return nn.functional.linear(x, self.map.weight)
+@network_of(lambda: {"map": nn.Linear(5, 5)})
+def Around(self, x):
+    return nn.functional.linear(x, self.map.weight)
 
 
 def test_layers_are_calls_inside_which_no_other_ran():
@@ -93,18 +81,13 @@ def test_layers_are_calls_inside_which_no_other_ran():
     assert "skipped.0" in found.attrs["left_out"]
 
 
-class Uneven(nn.Module):
+@network_of(lambda: {"wide": Wide(), "some": nn.Identity(), "last": nn.Linear(3, 2)})
+def Uneven(self, x):
     """As many units as the largest number of a batch; runs for none of the points that are all above ten."""
-
-    def __init__(self):
-        super().__init__()
-        self.wide, self.some, self.last = Wide(), nn.Identity(), nn.Linear(3, 2)
-
-    def forward(self, x):
-        self.wide(x)
-        if not (x > 10).all():
-            self.some(x)
-        return self.last(x)
+    self.wide(x)
+    if not (x > 10).all():
+        self.some(x)
+    return self.last(x)
 
 
 class Wide(nn.Module):
@@ -183,15 +166,10 @@ def test_unflattened_its_layers_are_the_modules(program):
     np.testing.assert_allclose(found["angle"], measure(MODEL, X)["angle"], rtol=1e-6)
 
 
-class Normalized(nn.Module):
+@network_of(lambda: {"first": nn.Linear(2, 3), "norm": nn.BatchNorm1d(3), "drop": nn.Dropout(0.5)})
+def Normalized(self, x):
     """Batch normalization and dropout, of which the forward pass writes and draws."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.norm, self.drop = nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5)
-
-    def forward(self, x):
-        return self.drop(self.norm(self.first(x)))
+    return self.drop(self.norm(self.first(x)))
 
 
 @pytest.mark.parametrize("fails", [False, True])

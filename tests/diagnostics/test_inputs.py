@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from tests.diagnostics.networks import network_of
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -30,31 +31,21 @@ def normal(*shape, seed=1):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-class Two(nn.Module):
+@network_of(lambda: {"map": nn.Linear(4, 5), "head": nn.Linear(5, 2)})
+def Two(self, x, mask=None):
     """Two inputs, one of them a mask by keyword."""
-
-    def __init__(self):
-        super().__init__()
-        self.map, self.head = nn.Linear(4, 5), nn.Linear(5, 2)
-
-    def forward(self, x, mask=None):
-        h = self.map(x)
-        return self.head(h if mask is None else h * mask[:, None])
+    h = self.map(x)
+    return self.head(h if mask is None else h * mask[:, None])
 
 
-class InPlace(nn.Module):
+@network_of(lambda: {"first": nn.Linear(5, 8), "last": nn.Linear(8, 3)})
+def InPlace(self, parts):
     """Changes what its first map returned, after the map's hook, and an input within a dict."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.last = nn.Linear(5, 8), nn.Linear(8, 3)
-
-    def forward(self, parts):
-        x = parts["x"]
-        x -= 1
-        hidden = self.first(x)
-        hidden -= 1.0
-        return self.last(hidden.relu_())
+    x = parts["x"]
+    x -= 1
+    hidden = self.first(x)
+    hidden -= 1.0
+    return self.last(hidden.relu_())
 
 
 class Graph:
@@ -78,22 +69,17 @@ class Graph:
         return Graph(*(part.clone() for part in self.parts()))
 
 
-class OfGraph(nn.Module):
+@network_of(lambda: {"first": nn.Linear(5, 4), "last": nn.Linear(4, 3)})
+def OfGraph(self, graph=None, *, x=None, edge_index=None, batch=None):
     """Message passing with nodes as points; rows of each graph where there are several."""
-
-    def __init__(self):
-        super().__init__()
-        self.first, self.last = nn.Linear(5, 4), nn.Linear(4, 3)
-
-    def forward(self, graph=None, *, x=None, edge_index=None, batch=None):
-        if graph is not None:
-            graph.x -= 1
-            x, edge_index, batch = graph.x, graph.edge_index, getattr(graph, "batch", None)
-        hidden = self.first(x).relu()
-        hidden = hidden.index_add(0, edge_index[1], hidden[edge_index[0]])
-        if batch is not None:
-            hidden = means(hidden, batch)
-        return self.last(hidden)
+    if graph is not None:
+        graph.x -= 1
+        x, edge_index, batch = graph.x, graph.edge_index, getattr(graph, "batch", None)
+    hidden = self.first(x).relu()
+    hidden = hidden.index_add(0, edge_index[1], hidden[edge_index[0]])
+    if batch is not None:
+        hidden = means(hidden, batch)
+    return self.last(hidden)
 
 
 def means(nodes, batch):
@@ -107,24 +93,15 @@ def graphs(count=7):
     return Graph(normal(len(batch), 5), torch.arange(60).reshape(2, 30) % len(batch), batch)
 
 
-class OfImages(nn.Module):
+@network_of(lambda: {"map": nn.Linear(5, 3)})
+def OfImages(self, images):
     """Takes a list of images of several sizes, as detection networks do."""
-
-    def __init__(self):
-        super().__init__()
-        self.map = nn.Linear(5, 3)
-
-    def forward(self, images):
-        return self.map(torch.stack([image.mean(dim=0) for image in images]))
+    return self.map(torch.stack([image.mean(dim=0) for image in images]))
 
 
-class OfTwo(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.map = nn.Linear(5, 3)
-
-    def forward(self, first, second):
-        return self.map(first + second)
+@network_of(lambda: {"map": nn.Linear(5, 3)})
+def OfTwo(self, first, second):
+    return self.map(first + second)
 
 
 def perceptron():
@@ -141,16 +118,12 @@ class Stubbed(nn.Module):
         return self.leave(self.net(self.enter(x)))
 
 
-class Packed(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.memory, self.last = nn.GRU(5, 7, batch_first=True), nn.Linear(7, 3)
-
-    def forward(self, x, lengths=None):
-        if lengths is not None:
-            x = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-        sequence, state = self.memory(x)
-        return self.last(state[-1]) if lengths is not None else sequence
+@network_of(lambda: {"memory": nn.GRU(5, 7, batch_first=True), "last": nn.Linear(7, 3)})
+def Packed(self, x, lengths=None):
+    if lengths is not None:
+        x = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+    sequence, state = self.memory(x)
+    return self.last(state[-1]) if lengths is not None else sequence
 
 
 class Complex(nn.Module):
@@ -163,47 +136,29 @@ class Complex(nn.Module):
         return self.last(hidden.abs()) if self.real else hidden
 
 
-class TimeFirst(nn.Module):
+@network_of(lambda: {"memory": nn.LSTM(3, 4), "head": nn.Linear(4, 2)})
+def TimeFirst(self, x):
     """A recurrent layer with time first inside, as many moments as points."""
-
-    def __init__(self):
-        super().__init__()
-        self.memory, self.head = nn.LSTM(3, 4), nn.Linear(4, 2)
-
-    def forward(self, x):
-        sequence, _ = self.memory(x.transpose(0, 1))
-        return self.head(sequence[-1])
+    sequence, _ = self.memory(x.transpose(0, 1))
+    return self.head(sequence[-1])
 
 
-class Tokens(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.embed, self.norm, self.head = nn.Linear(3, 8), nn.LayerNorm(8), nn.Linear(8, 4)
-
-    def forward(self, x):
-        return self.head(self.norm(self.embed(x)))
+@network_of(lambda: {"embed": nn.Linear(3, 8), "norm": nn.LayerNorm(8), "head": nn.Linear(8, 4)})
+def Tokens(self, x):
+    return self.head(self.norm(self.embed(x)))
 
 
-class Functional(nn.Module):
+@network_of(lambda: {"block": Block()})
+def Functional(self, x):
     """A residual block in functional code that runs twice."""
-
-    def __init__(self):
-        super().__init__()
-        self.block = Block()
-
-    def forward(self, x):
-        x = self.block(self.block(x))
-        x += 1
-        return torch.flatten(x, 1)
+    x = self.block(self.block(x))
+    x += 1
+    return torch.flatten(x, 1)
 
 
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
-
-    def forward(self, x):
-        return functional.relu(x + self.second(functional.relu(self.first(x))))
+@network_of(lambda: {"first": nn.Linear(4, 4), "second": nn.Linear(4, 4)})
+def Block(self, x):
+    return functional.relu(x + self.second(functional.relu(self.first(x))))
 
 
 def two(by):
@@ -530,15 +485,10 @@ def test_a_batch_of_a_loader_is_inputs_and_answers():
 # the axis of points
 
 
-class Attention(nn.Module):
+@network_of(lambda: {"attention": nn.MultiheadAttention(4, 2)})
+def Attention(self, x):
     """Attends over the first axis, as torch's layer does without `batch_first`."""
-
-    def __init__(self):
-        super().__init__()
-        self.attention = nn.MultiheadAttention(4, 2)
-
-    def forward(self, x):
-        return self.attention(x, x, x)[0]
+    return self.attention(x, x, x)[0]
 
 
 class Leaning(nn.Module):
@@ -637,14 +587,9 @@ def test_divisions_are_named_as_torch_fx_names_them():
 
 
 def test_modules_named_input_and_output_are_not_what_the_network_takes_and_returns():
-    class Named(nn.Module):
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(0)
-            self.input, self.output = nn.Linear(4, 6), nn.Linear(6, 3)
-
-        def forward(self, x):
-            return self.output(self.input(x).relu()).sigmoid()
+    @network_of(lambda: {"input": nn.Linear(4, 6), "output": nn.Linear(6, 3)}, seed=0)
+    def Named(self, x):
+        return self.output(self.input(x).relu()).sigmoid()
 
     model, X, labels = Named(), normal(12, 4), np.arange(12) % 3
     hidden = model.input(X).detach()
@@ -662,17 +607,12 @@ def test_modules_named_input_and_output_are_not_what_the_network_takes_and_retur
 
 
 def test_what_runs_inside_functional_transforms_has_no_points_of_its_own():
-    class Ensemble(nn.Module):
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(0)
-            self.parts, self.last = nn.ModuleList(nn.Linear(4, 6) for _ in range(3)), nn.Linear(6, 3)
-
-        def forward(self, x):
-            weights, _ = torch.func.stack_module_state(list(self.parts))
-            call = partial(torch.func.functional_call, self.parts[0])
-            mean = torch.vmap(lambda one: call(one, (x,)))(weights).mean(dim=0)
-            return self.last(torch.func.jvp(torch.tanh, (mean,), (x[:, :1].expand_as(mean),))[1])
+    @network_of(lambda: {"parts": nn.ModuleList(nn.Linear(4, 6) for _ in range(3)), "last": nn.Linear(6, 3)}, seed=0)
+    def Ensemble(self, x):
+        weights, _ = torch.func.stack_module_state(list(self.parts))
+        call = partial(torch.func.functional_call, self.parts[0])
+        mean = torch.vmap(lambda one: call(one, (x,)))(weights).mean(dim=0)
+        return self.last(torch.func.jvp(torch.tanh, (mean,), (x[:, :1].expand_as(mean),))[1])
 
     model, X = Ensemble(), normal(12, 4)
     found = measure(model, X, measures=["angles"])
@@ -754,19 +694,14 @@ def test_in_a_constant_layer_ratios_of_zeros_and_choices_between_equals_are_miss
     assert [float(layer["norm"][0]) for layer in (same, zero)] == pytest.approx([np.sqrt(0.3), 0])
 
 
-class Experts(nn.Module):
+@network_of(lambda: {"experts": nn.ModuleList(nn.Linear(5, 4) for _ in range(3)), "last": nn.Linear(4, 3)})
+def Experts(self, x):
     """Points with a positive first number go to expert 1, the others to expert 0; none reaches expert 2."""
-
-    def __init__(self):
-        super().__init__()
-        self.experts, self.last = nn.ModuleList(nn.Linear(5, 4) for _ in range(3)), nn.Linear(4, 3)
-
-    def forward(self, x):
-        hidden, route = torch.zeros(len(x), 4), (x[:, 0] > 0).long()
-        for number, expert in enumerate(self.experts):
-            if len(own := (route == number).nonzero()[:, 0]):
-                hidden = hidden.index_copy(0, own, expert(x[own]))
-        return self.last(hidden)
+    hidden, route = torch.zeros(len(x), 4), (x[:, 0] > 0).long()
+    for number, expert in enumerate(self.experts):
+        if len(own := (route == number).nonzero()[:, 0]):
+            hidden = hidden.index_copy(0, own, expert(x[own]))
+    return self.last(hidden)
 
 
 def test_experts_that_some_points_miss_are_left_out():
@@ -845,16 +780,10 @@ def pooled_rank(hidden, kept):
     return np.exp(-np.sum(share * np.log(share)))
 
 
-class Texts(nn.Module):
+@network_of(lambda: {"layer": nn.Linear(4, 5)}, seed=0)
+def Texts(self, x, attention_mask, decoder_attention_mask=None):
     """Texts as numbers; what it is told of padding counts for the measurement alone."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.layer = nn.Linear(4, 5)
-
-    def forward(self, x, attention_mask, decoder_attention_mask=None):
-        return self.layer(x)
+    return self.layer(x)
 
 
 def texts():
@@ -885,15 +814,10 @@ def test_masks_that_do_not_say_what_is_padding_are_refused():
 
 @pytest.mark.parametrize("batched", [False, True])
 def test_what_a_packed_sequence_lacks_does_not_count(batched):
-    class Packing(nn.Module):
-        def __init__(self):
-            super().__init__()
-            torch.manual_seed(0)
-            self.memory = nn.GRU(4, 5, batch_first=True)
-
-        def forward(self, x, lengths):
-            packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-            return pad_packed_sequence(self.memory(packed)[0], batch_first=True)[0]
+    @network_of(lambda: {"memory": nn.GRU(4, 5, batch_first=True)}, seed=0)
+    def Packing(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        return pad_packed_sequence(self.memory(packed)[0], batch_first=True)[0]
 
     (X, lengths, kept), model = texts(), Packing()
     inputs = {"x": X, "lengths": lengths}
@@ -963,15 +887,11 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("last", [False, True])
 def test_a_layer_without_a_number_at_each_place_is_left_out_alone(form, last):
-    class Through(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first, self.form, self.last = nn.Linear(5, 4), Form(), nn.Linear(4, 3)
-
-        def forward(self, x):
-            hidden = self.first(x)
-            formed = self.form(hidden)
-            return formed if last else self.last(hidden)
+    @network_of(lambda: {"first": nn.Linear(5, 4), "form": Form(), "last": nn.Linear(4, 3)})
+    def Through(self, x):
+        hidden = self.first(x)
+        formed = self.form(hidden)
+        return formed if last else self.last(hidden)
 
     class Form(nn.Module):
         def forward(self, x):

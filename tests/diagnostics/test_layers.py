@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 from torch.nn.utils import parametrizations
 
@@ -39,16 +40,11 @@ class Decisions(Wrapped):
         return self.net(x).argmax(dim=1)
 
 
-class Auxiliary(Wrapped):
+@network_of(lambda: {"head": nn.Linear(5, 4), "norm": nn.BatchNorm1d(4)}, base=Wrapped)
+def Auxiliary(self, x):
     """A head beside the output, normalized as well."""
-
-    def __init__(self):
-        super().__init__()
-        self.head, self.norm = nn.Linear(5, 4), nn.BatchNorm1d(4)
-
-    def forward(self, x):
-        self.beside = self.norm(self.head(x))
-        return self.net(x)
+    self.beside = self.norm(self.head(x))
+    return self.net(x)
 
 
 class Pair(nn.Module):
@@ -114,14 +110,10 @@ class Sometimes(nn.Module):
 
 
 def test_a_layer_that_is_a_tensor_at_some_passes_only_is_left_out():
-    class Within(Wrapped):
-        def __init__(self):
-            super().__init__()
-            self.sometimes = Sometimes()
-
-        def forward(self, x):
-            self.sometimes(x)
-            return self.net(x)
+    @network_of(lambda: {"sometimes": Sometimes()}, base=Wrapped)
+    def Within(self, x):
+        self.sometimes(x)
+        return self.net(x)
 
     diagnostics = measure(Within(), points(), measures=["ranks"])
     assert "layer (sometimes)" in diagnostics.attrs["left_out"]

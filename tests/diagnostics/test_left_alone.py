@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 from torch.nn.utils import parametrizations, prune
 
@@ -18,16 +19,10 @@ LABELS = torch.arange(12) % 3
 PLACES = ("before the forward pass", "before the backward pass", "before the step", "after the step")
 
 
-class Keeping(nn.Module):
+@network_of(lambda: {"map": nn.Linear(8, 8), "penalty": torch.zeros(())})
+def Keeping(self, x):
     """A linear map that keeps something from its pass; `penalty` is a part of the loss."""
-
-    def __init__(self):
-        super().__init__()
-        self.map = nn.Linear(8, 8)
-        self.penalty = torch.zeros(())
-
-    def forward(self, x):
-        return self.map(x)
+    return self.map(x)
 
 
 class Experts(Keeping):
@@ -37,68 +32,45 @@ class Experts(Keeping):
         return share * x
 
 
-class Listing(Keeping):
+@network_of(lambda: {"losses": []}, base=Keeping)
+def Listing(self, x):
     """Losses of its calls in a list."""
-
-    def __init__(self):
-        super().__init__()
-        self.losses = []
-
-    def forward(self, x):
-        x = self.map(x)
-        self.losses[:] = [part.detach() for part in self.losses]
-        self.losses.append(x.square().mean())
-        self.penalty = torch.stack(self.losses[-3:]).sum() if self.training else self.penalty
-        return x
+    x = self.map(x)
+    self.losses[:] = [part.detach() for part in self.losses]
+    self.losses.append(x.square().mean())
+    self.penalty = torch.stack(self.losses[-3:]).sum() if self.training else self.penalty
+    return x
 
 
-class Running(Keeping):
+@network_of(lambda: {"mean": torch.zeros(8)}, base=Keeping)
+def Running(self, x):
     """A mean that is no buffer, changed in place in every mode."""
-
-    def __init__(self):
-        super().__init__()
-        self.mean = torch.zeros(8)
-
-    def forward(self, x):
-        x = self.map(x)
-        self.mean.mul_(0.9).add_(x.detach().mean(dim=0), alpha=0.1)
-        return x - self.mean
+    x = self.map(x)
+    self.mean.mul_(0.9).add_(x.detach().mean(dim=0), alpha=0.1)
+    return x - self.mean
 
 
-class Counting(Keeping):
-    def __init__(self):
-        super().__init__()
-        self.calls = 0
-
-    def forward(self, x):
-        self.calls += 1
-        return self.map(x) / self.calls
+@network_of(lambda: {"calls": 0}, base=Keeping)
+def Counting(self, x):
+    self.calls += 1
+    return self.map(x) / self.calls
 
 
-class Remembering(Keeping):
+@network_of(lambda: {"memory": {"states": [torch.zeros(8)]}}, base=Keeping)
+def Remembering(self, x):
     """A memory in a dict of lists, and an attribute that the first pass makes."""
-
-    def __init__(self):
-        super().__init__()
-        self.memory = {"states": [torch.zeros(8)]}
-
-    def forward(self, x):
-        if not hasattr(self, "first"):
-            self.first = x.detach().mean()
-        state = torch.tanh(self.map(x) + self.memory["states"][-1])
-        self.memory["states"].append(state.detach().mean(dim=0))
-        return state + self.first
+    if not hasattr(self, "first"):
+        self.first = x.detach().mean()
+    state = torch.tanh(self.map(x) + self.memory["states"][-1])
+    self.memory["states"].append(state.detach().mean(dim=0))
+    return state + self.first
 
 
-class Recurrent(Keeping):
-    def __init__(self):
-        super().__init__()
-        self.memory, self.state = nn.GRU(8, 8, batch_first=True), None
-
-    def forward(self, x):
-        out, state = self.memory(x[:, None], self.state)
-        self.state = state.detach()
-        return out[:, 0]
+@network_of(lambda: {"memory": nn.GRU(8, 8, batch_first=True), "state": None}, base=Keeping)
+def Recurrent(self, x):
+    out, state = self.memory(x[:, None], self.state)
+    self.state = state.detach()
+    return out[:, 0]
 
 
 class Codebook(Keeping):
@@ -227,31 +199,21 @@ class Making(Keeping):
         return self.inner((x - self.mean) / self.scale) + self.other
 
 
-class Momentum(Keeping):
+@network_of(lambda: {"slow": nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)]).requires_grad_(False)}, base=Keeping)
+def Momentum(self, x):
     """The second map follows the first, in place or by new numbers, and columns of the first are cut in length."""
-
-    def __init__(self):
-        super().__init__()
-        self.slow = nn.ModuleList([nn.Linear(8, 8), nn.Linear(8, 8)]).requires_grad_(False)
-
-    def forward(self, x):
-        with torch.no_grad():
-            for part, one, other in zip(*(m.parameters() for m in (self.map, *self.slow)), strict=True):
-                one.mul_(0.9).add_(part, alpha=0.1)
-                other.data = 0.9 * other.data + 0.1 * part.data
-            self.map.weight.renorm_(2, 0, 0.5)
-        return self.map(x) + self.slow[0](x) * self.slow[1](x)
+    with torch.no_grad():
+        for part, one, other in zip(*(m.parameters() for m in (self.map, *self.slow)), strict=True):
+            one.mul_(0.9).add_(part, alpha=0.1)
+            other.data = 0.9 * other.data + 0.1 * part.data
+        self.map.weight.renorm_(2, 0, 0.5)
+    return self.map(x) + self.slow[0](x) * self.slow[1](x)
 
 
-class Renormed(Keeping):
+@network_of(lambda: {"vectors": nn.Embedding(8, 8, max_norm=0.5)}, base=Keeping)
+def Renormed(self, x):
     """Vectors of limited length, which torch cuts in each pass."""
-
-    def __init__(self):
-        super().__init__()
-        self.vectors = nn.Embedding(8, 8, max_norm=0.5)
-
-    def forward(self, x):
-        return self.map(x) + self.vectors(x.argmax(dim=1)) @ self.vectors.weight.T
+    return self.map(x) + self.vectors(x.argmax(dim=1)) @ self.vectors.weight.T
 
 
 class Deriving(Keeping):

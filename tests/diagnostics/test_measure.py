@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from tests.diagnostics.networks import network_of
 from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
 from torch.utils.checkpoint import checkpoint
@@ -299,13 +300,9 @@ def test_a_gradient_that_does_not_arrive_has_its_true_reason(way):
 
 
 def test_a_map_that_is_not_normalized_has_no_radial_fraction():
-    class Residual(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.first, self.norm, self.second = nn.Linear(5, 5), nn.LayerNorm(5), nn.Linear(5, 2)
-
-        def forward(self, x):
-            return self.second(self.norm(x + self.first(x)))
+    @network_of(lambda: {"first": nn.Linear(5, 5), "norm": nn.LayerNorm(5), "second": nn.Linear(5, 2)})
+    def Residual(self, x):
+        return self.second(self.norm(x + self.first(x)))
 
     assert "radial_fraction" not in measure(Residual(), points())
 

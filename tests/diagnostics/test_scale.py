@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 
 from repdyn.diagnostics.measure import Recorder, measure
@@ -153,19 +154,13 @@ def test_memory_grows_with_the_largest_layer_and_not_with_their_number():
     assert peak(8) < peak(2) + 2 * 300 * 400 * 8
 
 
-class Stopping(nn.Module):
+@network_of(lambda: {"first": nn.Linear(5, 4), "last": nn.Linear(4, 3), "stops": True}, seed=0)
+def Stopping(self, x):
     """Raises what Ctrl-C raises before its last layer while `stops` is set."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.first, self.last, self.stops = nn.Linear(5, 4), nn.Linear(4, 3), True
-
-    def forward(self, x):
-        hidden = self.first(x)
-        if self.stops and len(x) > 3:
-            raise KeyboardInterrupt
-        return self.last(hidden)
+    hidden = self.first(x)
+    if self.stops and len(x) > 3:
+        raise KeyboardInterrupt
+    return self.last(hidden)
 
 
 def test_pooled_layers_are_counted_as_pooled_and_the_network_runs_once():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
@@ -69,19 +70,13 @@ def test_a_layer_that_is_the_same_for_all_points_is_left_out():
     assert "layer (inside)" in measure(Windowed(dead=True), X).attrs["left_out"]
 
 
-class Routed(nn.Module):
+@network_of(lambda: {"expert": nn.Linear(UNITS, 7), "head": nn.Linear(UNITS, 3)}, seed=0)
+def Routed(self, x):
     """Gives a map as many rows as points times two: two of each of the first points, uneven among the others."""
-
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.expert, self.head = nn.Linear(UNITS, 7), nn.Linear(UNITS, 3)
-
-    def forward(self, x):
-        tokens = x.flatten(2).transpose(1, 2)
-        taken = [part[: 1 + 2 * (k % 2)] if same_rows(part, X[3:]) else part[:2] for k, part in enumerate(tokens)]
-        self.expert(torch.cat(taken))
-        return self.head(tokens.mean(1))
+    tokens = x.flatten(2).transpose(1, 2)
+    taken = [part[: 1 + 2 * (k % 2)] if same_rows(part, X[3:]) else part[:2] for k, part in enumerate(tokens)]
+    self.expert(torch.cat(taken))
+    return self.head(tokens.mean(1))
 
 
 def same_rows(tokens, points):

@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import network_of
 from torch import nn
 
 from repdyn.diagnostics.measure import measure
@@ -171,13 +172,9 @@ def test_the_last_map_is_one_that_orders_the_outputs(turn, last_map):
 
 
 def test_the_last_map_is_its_last_call_and_none_of_its_heads():
-    class Twice(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.map = nn.Linear(4, 4)
-
-        def forward(self, X):
-            return self.map(self.map(X).relu()).softmax(dim=-1)
+    @network_of(lambda: {"map": nn.Linear(4, 4)})
+    def Twice(self, X):
+        return self.map(self.map(X).relu()).softmax(dim=-1)
 
     torch.manual_seed(0)
     features = Features("pool", channels=-1, heads=2)

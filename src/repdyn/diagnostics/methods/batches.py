@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 import torch
@@ -107,7 +107,7 @@ def as_batch(inputs: object) -> Batch:
     if isinstance(inputs, Mapping):
         batch = Batch((), {str(name): part for name, part in inputs.items()})
     else:
-        batch = Batch(tuple(inputs) if several else (inputs,), {})
+        batch = Batch(tuple(cast("Any", inputs)) if several else (inputs,), {})
     batch = batch.changed(_tensor)
     if several and not batch.tensors() and not any(map(is_object, batch.parts)):
         raise ValueError(f"inputs is a {type(inputs).__name__} without a tensor; {FORMS}")

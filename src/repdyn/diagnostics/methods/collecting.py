@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -20,7 +20,6 @@ from torch.utils.data import ConcatDataset
 from repdyn.base.arrays import Array
 from repdyn.base.datasets import index, variable
 from repdyn.diagnostics.methods import losses, outputs, radial
-from repdyn.diagnostics.methods.batches import Batch
 from repdyn.diagnostics.methods.catalog import MEASURES, Findings
 from repdyn.diagnostics.methods.forward import call_name, named_modules
 from repdyn.diagnostics.methods.inputs import Inputs
@@ -159,8 +158,8 @@ class Collector:
             (H, own), (G, others) = with_classes(A, self.labels), with_classes(B, labels)
             return domain_shift(H, G, own, others)
 
-        batches = ConcatDataset([self.reader.inputs.batches, other.reader.inputs.batches])
-        reader = replace(self.reader, inputs=Inputs(cast("Sequence[Batch]", batches), self.reader.inputs.axis))
+        batches: Any = ConcatDataset([cast("Any", part.reader.inputs.batches) for part in (self, other)])
+        reader = replace(self.reader, inputs=Inputs(batches, self.reader.inputs.axis))
         sizes = [*self.planned.sizes, *other.sizes]
         both = replace(self.planned, reader=reader, sizes=sizes)
         self.beside[measure] = both, domains if measure == "domains" else form_change
