@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
-from tests.diagnostics.networks import network_of
+from tests.diagnostics.networks import debiased_cka, effective_rank, network_of
 from torch import nn
 
 from repdyn.base.datasets import problems
@@ -251,14 +251,7 @@ def test_the_same_points_in_another_form(batch_size):
         apart = np.mean([np.sum((H[i] - H[j]) ** 2) for i in range(12) for j in range(12) if i != j])
         here = found.sel(layer=name)
         np.testing.assert_allclose(here["form_distance"], np.mean(np.sum((G - H) ** 2, axis=1)) / apart, rtol=1e-6)
-        K, L = (A @ A.T * (1 - np.eye(12)) for A in (H, G))
-        ones = np.ones(12)
-
-        def hsic(K, L, ones=ones):  # Song et al. (2012), eq. (5), times n (n - 3)
-            sums = (ones @ K @ ones) * (ones @ L @ ones) / 110
-            return np.trace(K @ L) + sums - 2 / 10 * ones @ K @ L @ ones
-
-        np.testing.assert_allclose(here["form_cka"], hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L)), rtol=1e-5)
+        np.testing.assert_allclose(here["form_cka"], debiased_cka(H, G), rtol=1e-5)
     same = measure(classifier(), POINTS, other_form=POINTS)
     np.testing.assert_allclose(same["form_distance"], 0)
     np.testing.assert_allclose(same["form_cka"], 1)
@@ -271,9 +264,8 @@ def test_every_class_has_an_effective_rank_without_its_mean():
     found = measure(classifier(), POINTS, labels=labels, measures=["class_ranks"])["class_effective_rank"]
     A = classifier()[:2](POINTS).detach().double().numpy()
     for k in (0, 1):
-        s = np.linalg.svd(A[labels == k] - A[labels == k].mean(axis=0), compute_uv=False)
-        p = s[s > 1e-12] / s.sum()
-        np.testing.assert_allclose(found.sel({"layer": "1", "class": k}), np.exp(-p @ np.log(p)), rtol=1e-6)
+        wanted = effective_rank(A[labels == k] - A[labels == k].mean(axis=0))
+        np.testing.assert_allclose(found.sel({"layer": "1", "class": k}), wanted, rtol=1e-6)
     assert np.isnan(found.sel({"class": 2})).all()  # a single point
 
 

@@ -7,13 +7,11 @@ import re
 import numpy as np
 import pytest
 import torch
-from threadpoolctl import threadpool_info, threadpool_limits
 from torch import nn
 
 from repdyn.__main__ import main
 from repdyn.base.devices import THREAD_VARIABLES
-from repdyn.diagnostics import compare, summary
-from repdyn.diagnostics.methods import checkpoints, comparing
+from repdyn.diagnostics.methods import checkpoints
 from repdyn.diagnostics.methods.reader import Features
 from repdyn.diagnostics.theory.identity import Residual
 
@@ -126,25 +124,6 @@ def test_every_command_line_option_is_passed_to_summarize(calls, capsys, monkeyp
         "labels": (np.arange(12) % 3).tolist(),
         "held_out": (OTHERS.tolist(), (np.arange(9) % 2).tolist()),
     }
-
-
-@pytest.mark.parametrize("kind", ["summary", "compare"])
-def test_summaries_and_comparisons_take_one_thread_and_restore_the_users_number(monkeypatch, kind):
-    def threads():
-        return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-    module, name = {"summary": (summary, "rank"), "compare": (comparing, "similarities")}[kind]
-    seen, within = [], getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *words: seen.append(threads()) or within(*words))
-    with threadpool_limits(2, user_api="blas"):
-        before = threads()
-        if kind == "summary":
-            summary.summarize(build(), POINTS)
-        else:
-            compare.compare(build(), None, POINTS, ["0"], measures=["cka"])
-        assert threads() == before
-    assert seen
-    assert {number for pools in seen for number in pools.values()} == {1}
 
 
 # Files that a command must not replace

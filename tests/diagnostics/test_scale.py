@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 import torch
-from tests.diagnostics.networks import network_of
+from tests.diagnostics.networks import counted, network_of, threads
+from threadpoolctl import threadpool_limits
 from torch import nn
 
+from repdyn.diagnostics import summary
+from repdyn.diagnostics.compare import compare
 from repdyn.diagnostics.measure import Recorder, measure
+from repdyn.diagnostics.methods import collecting, comparing
 from repdyn.diagnostics.methods.collecting import Interrupted
 from repdyn.diagnostics.methods.measures import OF_LAYER, Layer
 from repdyn.diagnostics.methods.reader import Features
@@ -121,20 +125,24 @@ def test_sectors_differ_by_any_of_their_units(units):
     assert other["truncated_share"] == pytest.approx([1 / units, 1 / (3 * units), 0])
 
 
-@pytest.mark.parametrize("case", ["spread", "one bin", "equal", "ends"])
-@pytest.mark.parametrize("cached", [7, 10_000])
-def test_quantiles_of_angles_are_order_statistics_of_all_pairs(monkeypatch, case, cached):
-    """Looked up among bins of cosines; against numpy's quantiles of the sorted angles."""
-    monkeypatch.setattr(angles, "CACHED", cached)
-    cosines = {
-        "spread": np.random.default_rng(1).uniform(-1, 1, 3001),
-        "one bin": 0.3 + 1e-9 * np.random.default_rng(2).normal(size=500),
-        "equal": np.repeat([0.25, 0.75], [400, 100]),
-        "ends": np.repeat([-1 - 1e-16, 0, 1 + 1e-16], [10, 1, 10]),
-    }[case]
-    expected = np.quantile(np.arccos(np.clip(cosines, -1, 1)), angles.QUANTILES)
-    quantiles = angles._angle_quantiles([angles._binned(part) for part in np.split(cosines, [3])], angles.QUANTILES)
-    np.testing.assert_allclose(quantiles, expected, rtol=1e-13, atol=1e-15)
+@pytest.mark.parametrize(
+    ("module", "inner", "entry"),
+    [
+        (collecting, "Layer", lambda *given: measure(*given, measures=["ranks"])),
+        (summary, "rank", summary.summarize),
+        (comparing, "similarities", lambda network, X: compare(network, None, X, ["0"], measures=["cka"])),
+    ],
+    ids=["measure", "summarize", "compare"],
+)
+def test_the_analysis_takes_one_thread_and_leaves_the_users_number(module, inner, entry, monkeypatch):
+    """Where layers are analyzed the libraries have one thread; the network itself, and the user after it, their own."""
+    seen, within = [], getattr(module, inner)
+    monkeypatch.setattr(module, inner, lambda *given: seen.append(threads()) or within(*given))
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        entry(nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)), RNG.normal(size=(12, 6)))
+        assert threads() == before
+    assert {number for pools in seen for number in pools.values()} == {1}
 
 
 def test_memory_grows_with_the_largest_layer_and_not_with_their_number():
@@ -164,11 +172,8 @@ def Stopping(self, x):
 
 
 def test_pooled_layers_are_counted_as_pooled_and_the_network_runs_once():
-    calls = []
     model = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1))
-    forward = model.forward
-    counted = {"forward": lambda _, x: (calls.append(1), forward(x))[1]}
-    model.__class__ = type("Counted", (model.__class__,), counted)
+    calls = counted(model)
     X = torch.randn(12, 1, 8, 8)
     memory = 4 * 12 * (1 + 4 + 4 + 4)  # single precision, channels of the input and of three layers
     options = {"batch_size": 4, "measures": ["ranks"], "features": Features("pool", channels=1)}
@@ -182,14 +187,12 @@ def test_pooled_layers_are_counted_as_pooled_and_the_network_runs_once():
 
 
 def test_an_interrupted_measurement_holds_finished_layers_and_restores_the_network():
-    from threadpoolctl import threadpool_info, threadpool_limits
-
     model, X = Stopping().train(), torch.randn(6, 5)
     with threadpool_limits(2, user_api="blas"):
-        before = threadpool_info()
+        before = threads()
         with pytest.raises(Interrupted) as stopped:
             measure(model, X, measures=["ranks"])
-        assert threadpool_info() == before
+        assert threads() == before
     found = stopped.value.dataset
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert found.attrs["left_out"].startswith("all: ")

@@ -6,6 +6,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 import torch
+from tests.diagnostics.networks import counted, hsic, leaving_folds_out
 from tests.pretended_gpu import OneDevice
 from torch import nn
 from torch.utils.data import DataLoader
@@ -128,14 +129,6 @@ def test_memory_does_not_grow_with_points_times_layers():
 NAME = ("cka_minibatch",)
 
 
-def hsic(A, B):
-    """Unbiased HSIC of linear kernels as Song et al. (2012) write it, eq. (5)."""
-    K, L = (G - np.diag(np.diag(G)) for G in (A @ A.T, B @ B.T))
-    n, one = len(K), np.ones(len(K))
-    inner = np.trace(K @ L) + one @ K @ one * (one @ L @ one) / ((n - 1) * (n - 2)) - 2 / (n - 2) * (one @ K @ L @ one)
-    return inner / (n * (n - 3))
-
-
 def expected(X, Y, batches):
     """Means of unbiased HSIC over minibatches, then the ratio (Nguyen, Raghu and Kornblith 2021, eq. (2))."""
     sums = np.mean([[hsic(A, B) for A, B in ((X[b], Y[b]), (X[b], X[b]), (Y[b], Y[b]))] for b in batches], axis=0)
@@ -235,10 +228,8 @@ def test_tokens_of_a_point_are_in_its_minibatch_and_masked_ones_in_none(monkeypa
 
 def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     monkeypatch.setattr(module, "MOST_POINTS", 20)
-    network, runs = model(0), []
-    forward = network.forward
-    counted = {"forward": lambda _, x: (runs.append(len(x)), forward(x))[1]}
-    network.__class__ = type("Counted", (network.__class__,), counted)
+    network = model(0)
+    runs = counted(network)
     compare(network, None, DataLoader(points(48), batch_size=12), measures=NAME, memory=1)
     assert runs[-4:] == [12, 12, 12, 12]
     assert sum(size == 12 for size in runs) == 4
@@ -268,13 +259,7 @@ def test_intervals_leave_points_out_of_their_minibatches():
     X, first, second = points(40), model(0), model(1)
     found = compare(first, second, X, ["0"], measures=NAME, intervals=True, batch_size=20)
     A, B = (activations(network, X)["0"] for network in (first, second))
-    values = []
-    for fold in range(10):
-        kept = np.delete(np.arange(40), np.s_[fold::10])
-        values.append(expected(A, B, [kept[kept < 20], kept[kept >= 20]]))
-    half = 3.2498 * np.sqrt(
-        9 / 10 * np.sum((values - np.mean(values)) ** 2)
-    )  # 99.5 % quantile of Student's t, 9 degrees
+    _, half = leaving_folds_out(lambda kept: expected(A, B, [kept[kept < 20], kept[kept >= 20]]), 40)
     assert (found["cka_minibatch_high"] - found["cka_minibatch"]).item() == pytest.approx(half, rel=1e-4)
 
 

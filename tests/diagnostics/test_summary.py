@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tests.diagnostics.networks import debiased_cka, effective_rank, leaving_folds_out
 from torch import nn
 
 from repdyn.diagnostics import summary
@@ -343,21 +344,9 @@ def spread(points=23, units=4, seed=0):
     return np.random.default_rng(seed).lognormal(size=(points, units))
 
 
-def leaving_folds_out(statistic, points, folds=10):
-    """Value and half width of the interval of 99 % that the jackknife gives, a fold being every tenth point."""
-    parts = [statistic(np.delete(np.arange(points), np.arange(fold, points, folds))) for fold in range(folds)]
-    error = np.sqrt((folds - 1) / folds * np.sum((parts - np.mean(parts)) ** 2))
-    return statistic(np.arange(points)), stats.t.ppf(0.995, folds - 1) * error
-
-
 def test_the_rank_of_a_layer_has_the_interval_of_the_jackknife_but_is_never_below_one():
     F = spread()
-
-    def effective(indices):
-        s = np.linalg.svd(F[indices] - F[indices].mean(axis=0), compute_uv=False)
-        return np.exp(-np.sum(s / s.sum() * np.log(s / s.sum())))
-
-    value, half = leaving_folds_out(effective, 23)
+    value, half = leaving_folds_out(lambda points: effective_rank(F[points] - F[points].mean(axis=0)), 23)
     np.testing.assert_allclose(rank(F), [value, max(1, value - half), value + half])
     almost = np.outer(np.arange(23.0) ** 2, [1.0, 2, 0, 0]) + 1e-3 * F
     almost[4] += [0, 0, 300, 0]  # one point makes a second direction
@@ -390,19 +379,7 @@ def test_the_lead_is_over_the_second_norm_and_its_range_over_all_others():
 
 def test_likeness_is_of_the_same_points_in_both_layers():
     F, G = spread(), spread(seed=2) + spread()
-
-    def debiased(indices):
-        """From Gram matrices without their diagonals (Song et al., eq. (5))."""
-        K, L = (A[indices] @ A[indices].T for A in (F, G))
-        n = len(indices)
-        K, L = K - np.diag(np.diag(K)), L - np.diag(np.diag(L))
-
-        def hsic(K, L):
-            return np.sum(K * L) + K.sum() * L.sum() / (n - 1) / (n - 2) - 2 * np.sum(K @ L) / (n - 2)
-
-        return hsic(K, L) / np.sqrt(hsic(K, K) * hsic(L, L))
-
-    value, half = leaving_folds_out(debiased, 23)
+    value, half = leaving_folds_out(lambda points: debiased_cka(F[points], G[points]), 23)
     np.testing.assert_allclose(likeness(F, G), [value, value - half, value + half], rtol=1e-7)
 
 

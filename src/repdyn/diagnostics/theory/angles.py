@@ -6,12 +6,10 @@ the cosines of their Gram matrix, which have half of the digits of small angles:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repdyn.base.arrays import Array
 from repdyn.bn_decomposed.theory.geometry import pair_angles
@@ -20,8 +18,6 @@ from repdyn.bn_decomposed.theory.odd_cluster import odd_fixed_point, simplex_ang
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STABLE = 2**25  # pairs * coordinates, up to which the formula that loses no digits takes a fraction of a second
 ROWS = 512  # of the Gram matrix at a time
-BINS = 2**15  # of cosines, among which order statistics are looked up
-CACHED = 2**17  # cosines binned at a time
 
 
 class Angles(NamedTuple):
@@ -68,21 +64,13 @@ def angles(F: Array, norms: Array) -> Angles:
     return _from_cosines(F, norms, odd)
 
 
-class _Binned(NamedTuple):
-    """Cosines, the bin of each, shapes (pairs,), and how many each bin holds, shape (BINS,)."""
-
-    cosines: Array
-    bins: NDArray[np.uint16]
-    counts: NDArray[np.intp]
-
-
 def _from_cosines(F: Array, norms: Array, odd: int) -> Angles:
     """The same from cosines: order statistics first, arcus cosine of these few afterwards."""
     directions = F / norms[:, None]
     others = np.delete(directions, odd, axis=0)
-    to_odd, rest = _binned(others @ directions[odd]), _binned(_cosines(others))
-    middles = [float(_angle_quantiles([part], (0.5,))[0]) for part in (to_odd, rest)]
-    return Angles(_angle_quantiles([to_odd, rest], QUANTILES), *middles)
+    cosines = np.concatenate([others @ directions[odd], _cosines(others)])
+    middles = [float(_angle_quantiles(part, (0.5,))[0]) for part in np.split(cosines, [len(others)])]
+    return Angles(_angle_quantiles(cosines, QUANTILES), *middles)
 
 
 def _cosines(directions: Array) -> Array:
@@ -98,34 +86,18 @@ def _cosines(directions: Array) -> Array:
     return cosines
 
 
-def _binned(cosines: Array) -> _Binned:
-    """Sorts cosines into `BINS` of equal width over [-1, 1]; what rounding took beyond goes to the first and last."""
-    bins, counts = np.empty(len(cosines), np.uint16), np.zeros(BINS, np.intp)
-    for first in range(0, len(cosines), CACHED):
-        part = slice(first, first + CACHED)
-        places = (cosines[part] + 1) * (BINS / 2)
-        bins[part] = np.clip(places, 0, BINS - 1, out=places)
-        counts += np.bincount(bins[part], minlength=BINS)
-    return _Binned(cosines, bins, counts)
+def _angle_quantiles(cosines: Array, quantiles: tuple[float, ...]) -> Array:
+    """Quantiles of arccos(c), interpolated between order statistics as numpy does; the cosines are put in their order.
 
-
-def _angle_quantiles(parts: Sequence[_Binned], quantiles: tuple[float, ...]) -> Array:
-    """Quantiles of arccos(c), interpolated between order statistics as numpy does.
-
-    Bins hold order statistics in order, so that only cosines in bins with a wanted one are sorted.
+    NaN where there are no cosines.
     """
-    counts = np.sum([part.counts for part in parts], axis=0)
-    places = (1 - np.array(quantiles)) * (counts.sum() - 1)  # cosines fall where angles rise
-    ranks = np.unique([np.floor(places), np.ceil(places)]).astype(int)
-    below = np.concatenate([[0], np.cumsum(counts)])
-    bins = np.searchsorted(below, ranks, side="right") - 1
-    wanted = np.zeros(BINS, bool)
-    wanted[bins] = True
-    candidates = np.sort(np.concatenate([part.cosines[wanted[part.bins]] for part in parts]))
-    before = np.cumsum(np.where(wanted, counts, 0)) - counts  # candidates cosines in bins before each wanted one
-    ordered = dict(zip(ranks, candidates[before[bins] + ranks - below[bins]], strict=True))
-    low, high = (np.arccos(np.clip([ordered[int(at)] for at in end(places)], -1.0, 1.0)) for end in (np.floor, np.ceil))
-    return low + (places - np.floor(places)) * (high - low)
+    if not len(cosines):
+        return np.full(len(quantiles), np.nan)
+    places = (1 - np.array(quantiles)) * (len(cosines) - 1)  # cosines fall where angles rise
+    ends = np.stack([np.floor(places), np.ceil(places)]).astype(int)
+    cosines.partition(np.unique(ends))
+    low, high = np.arccos(np.clip(cosines[ends], -1.0, 1.0))
+    return low + (places - ends[0]) * (high - low)
 
 
 @lru_cache(maxsize=64)
