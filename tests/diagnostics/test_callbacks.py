@@ -12,7 +12,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from repdyn.diagnostics.callbacks import Measuring, every, growing, lightning_callback, same, trainer_callback
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import log_scalars, scalars
+from repdyn.diagnostics.methods.recording import scalars
 
 LABELS = np.arange(12) % 3
 
@@ -94,11 +94,6 @@ def test_every_kind_of_logger_gets_the_same(kind):
     assert logger.calls == [
         (step, f"repdyn/{name}", value) for step, moment in moments.items() for name, value in scalars(moment).items()
     ]
-
-
-def test_another_kind_of_logger_is_refused():
-    with pytest.raises(ValueError, match=r"int.*add_scalar, log_metrics or log"):
-        log_scalars(3, {}, 0)
 
 
 # steps that are due
@@ -307,11 +302,6 @@ def test_the_trainer_of_hugging_face_logs_due_steps_and_the_last_one_of_the_part
     rank = float(measure(model.average, points(), ["0"])["effective_rank"][0])
     assert {values["repdyn/effective_rank/0"] for _, values in logs} == ({rank} if zero else set())
     assert rank != float(measure(model.network, points(), ["0"])["effective_rank"][0])
-
-
-def test_unknown_options_are_refused_before_training(trainers):
-    with pytest.raises(TypeError, match="lables"):
-        lightning_callback(points(), lables=LABELS)
 
 
 def test_a_trainer_that_is_not_installed_is_named(monkeypatch):

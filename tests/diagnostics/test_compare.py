@@ -13,7 +13,6 @@ from tests.diagnostics.networks import leaving_folds_out
 from torch import nn
 
 from repdyn.diagnostics.compare import Arrays, compare
-from repdyn.diagnostics.methods.inputs import read_inputs
 from repdyn.diagnostics.theory.similarity import shape_of, similarities
 
 N = 14
@@ -261,18 +260,6 @@ def test_a_network_is_its_copy_whatever_order_the_loader_draws(order, most, monk
     found = compare(network, copy.deepcopy(network), loader, reruns=[network.state_dict()], most_points=24)
     np.testing.assert_allclose(np.diag(found["cka"]), 1, atol=1e-6)
     np.testing.assert_allclose(found["cka_of_runs"], 1, atol=1e-6)
-
-
-def test_comparing_leaves_the_random_states_of_python_and_numpy_alone():
-    state = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
-    for order in ("python", "numpy"):
-        compare(model(0), model(1), torch.utils.data.DataLoader(Shuffled(*points(), ORDERS[order]), batch_size=6))
-    assert (random.getstate(), np.random.get_state()[1].tolist()) == state  # noqa: NPY002
-    own = Shuffled(*points(), by_python)
-    own.numbers, own.legacy, own.python = np.random.default_rng(1), np.random.RandomState(2), random.Random(3)
-    own.draw = lambda count: own.numbers.permutation(own.legacy.permutation(own.python.sample(range(count), count)))
-    first, second = (read_inputs(model(0), torch.utils.data.DataLoader(own, batch_size=6)) for _ in range(2))
-    assert all(map(torch.equal, first.answers, second.answers))
 
 
 def test_batches_that_come_once_or_in_the_same_memory_are_compared_as_they_came():

@@ -1,6 +1,7 @@
 """Networks and inputs of many kinds: rows of a layer against a computation without the package."""
 
 import copy
+import random
 from collections import UserDict
 from functools import partial
 
@@ -410,17 +411,6 @@ def test_batches_and_loaders_give_the_same_as_all_at_once():
             np.testing.assert_allclose(batched[name], whole[name], rtol=1e-5, atol=1e-6, err_msg=name)
 
 
-def test_a_shuffling_loader_leaves_random_states_alone():
-    generators = [torch.Generator().manual_seed(seed) for seed in (3, 4, 5)]
-    model, data = nn.Linear(4, 2), TensorDataset(torch.randn(8, 4), torch.arange(8) % 2)
-    sampler = RandomSampler(data, generator=generators[1])
-    before = [*(own.get_state() for own in generators), torch.get_rng_state()]
-    measure(model, DataLoader(data, 4, shuffle=True, generator=generators[0]))
-    measure(model, DataLoader(data, 4, sampler=sampler, generator=generators[2]))
-    after = [*(own.get_state() for own in generators), torch.get_rng_state()]
-    assert all(map(torch.equal, before, after))
-
-
 class Drawn:
     """A data set of random points, in many places of which there may be a generator."""
 
@@ -435,25 +425,34 @@ class Drawn:
 
 
 def test_reading_a_loader_leaves_generators_alone_wherever_they_are():
-    rngs = [np.random.default_rng(1) for _ in range(4)]
+    generators = [torch.Generator().manual_seed(seed) for seed in (3, 4, 5)]
+    rngs = [*(np.random.default_rng(seed) for seed in range(3)), np.random.RandomState(2), random.Random(3)]
     dataset = ConcatDataset(
         [
-            Drawn(draw=lambda: rngs[0].random()),
+            Drawn(draw=lambda: rngs[0].random() + random.random() + np.random.random()),  # noqa: NPY002
             Drawn(draw=partial(lambda rng: rng.random(), rngs[1])),
-            Subset(Drawn(transforms=[{"rng": rngs[2]}], draw=rngs[2].random), range(5)),
+            Subset(Drawn(transforms=[{"rng": rngs[2]}, rngs[3]], draw=rngs[2].random), range(5)),
         ]
     )
 
     class Collate:
         def __init__(self):
-            self.own = rngs[3]
+            self.own, self.other = rngs[4], rngs[3]
 
         def __call__(self, batch):
             points, labels = zip(*batch, strict=True)
-            return torch.stack(points).float() * self.own.random(), torch.tensor(labels)
+            return torch.stack(points).float() * self.own.random() + self.other.rand(), torch.tensor(labels)
 
-    measure(nn.Linear(4, 3), DataLoader(dataset, 8, collate_fn=Collate()), measures=["ranks"])
-    assert [rng.random() for rng in rngs] == [np.random.default_rng(1).random()] * 4
+    def states():
+        of_torch = [part.tolist() for part in (torch.get_rng_state(), *(own.get_state() for own in generators))]
+        shared = random.getstate(), np.random.get_state()[1].tolist()  # noqa: NPY002
+        return of_torch, shared, [rng.bit_generator.state for rng in rngs[:3]], rngs[3].rand(), rngs[4].random()
+
+    model, sampler = nn.Linear(4, 3), RandomSampler(dataset, generator=generators[1])
+    before, rngs[3:] = states(), [np.random.RandomState(2), random.Random(3)]
+    for how in ({"shuffle": True, "generator": generators[0]}, {"sampler": sampler, "generator": generators[2]}):
+        measure(model, DataLoader(dataset, 8, collate_fn=Collate(), **how), measures=["ranks"])
+    assert states() == before
 
 
 def test_labels_of_batches_of_one_point_are_numbers():
@@ -563,13 +562,6 @@ def fx_names(model):
     return labels
 
 
-def test_functions_are_named_as_torch_fx_names_them():
-    listed = names(Functional(), torch.randn(3, 4))
-    assert [name for name in listed if name.rpartition(".")[2].split("_")[0] in ("relu", "add", "flatten")] == fx_names(
-        Functional()
-    )
-
-
 class Divided(nn.Module):
     def forward(self, x):
         x = (x / 2) % 3 // 1
@@ -577,8 +569,11 @@ class Divided(nn.Module):
         return torch.div(x, 3)
 
 
-def test_divisions_are_named_as_torch_fx_names_them():
-    assert names(Divided(), torch.randn(3, 4))[1:-1] == fx_names(Divided())
+@pytest.mark.parametrize("make", [Functional, Divided])
+def test_functions_are_named_as_torch_fx_names_them(make):
+    own = {name for name, _ in make().named_modules()} | {"input", "output"}
+    listed = [name for name in names(make(), torch.randn(3, 4)) if name.partition("#")[0] not in own]
+    assert listed == fx_names(make())
 
 
 def test_modules_named_input_and_output_are_not_what_the_network_takes_and_returns():
@@ -722,40 +717,39 @@ def test_inputs_that_were_read_are_not_read_again_in_memory_or_on_disk(spilled, 
             np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, err_msg=name)
 
 
-class Padded(nn.Module):
-    """Tokens of texts; the padding is said as transformers says it, or as torch does."""
+def texts(width=9, points=6):
+    """Texts as numbers, their lengths, and which tokens are no padding."""
+    lengths = torch.tensor([3, 9, 5, 2, 7, 4]).repeat(points // 6)
+    return normal(points, width, 4), lengths, torch.arange(width) < lengths[:, None]
 
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.words, self.layer = nn.Embedding(50, 16), nn.Linear(16, 16)
-        self.attention = nn.MultiheadAttention(16, 2, batch_first=True)
 
-    def forward(self, ids, attention_mask=None, src_key_padding_mask=None):
-        padding = attention_mask == 0 if attention_mask is not None else src_key_padding_mask
-        hidden = torch.tanh(self.layer(self.words(ids)))
-        kept = (~padding)[..., None].to(hidden)
-        both, _ = self.attention(hidden, hidden, hidden, key_padding_mask=padding)
-        return (both * kept).sum(1) / kept.sum(1)
+@network_of(lambda: {"layer": nn.Linear(4, 5)}, seed=0)
+def Texts(self, x, attention_mask=None, src_key_padding_mask=None, decoder_attention_mask=None):
+    """What it is told of padding counts for the measurement alone."""
+    return self.layer(x)
+
+
+def rank_of(hidden, kept, row=lambda h: h.mean(axis=0)):
+    """Effective rank of a row made of the tokens that are kept of each point, their mean unless said otherwise."""
+    hidden = hidden.detach().double().numpy()
+    return effective_rank([row(h[own]) for h, own in zip(hidden, kept.numpy(), strict=True)])
+
+
+ROWS_OF = {"pool": lambda h: h.mean(axis=0), "first": lambda h: h[0], "last": lambda h: h[-1]}
 
 
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize("name", ["attention_mask", "src_key_padding_mask"])
 @pytest.mark.parametrize(("width", "kind"), [(9, "pool"), (15, "pool"), (15, "first"), (15, "last")])
 def test_padding_does_not_count_however_long_it_is(width, kind, name, batch_size):
-    rng, model = np.random.default_rng(0), Padded()
-    lengths = rng.integers(3, 10, 24)
-    before = 0 if kind == "pool" else rng.integers(0, width - 8, 24)  # padding in front of a text, too
-    places = np.arange(width) - np.reshape(before, (-1, 1))
-    kept = torch.from_numpy((places >= 0) & (places < lengths[:, None]))
-    ids = torch.where(kept, torch.from_numpy(rng.integers(1, 50, (24, width))), 0)
-    inputs = {"ids": ids, name: kept.long() if name == "attention_mask" else ~kept}
+    X, lengths, _ = texts(width, points=24)
+    before = 0 if kind == "pool" else np.random.default_rng(0).integers(0, width - 8, (24, 1))  # and in front of a text
+    places = torch.as_tensor(np.arange(width) - before)
+    kept, model = (places >= 0) & (places < lengths[:, None]), Texts()
+    inputs = {"x": X, name: kept.long() if name == "attention_mask" else ~kept}
     features = Features(kind, channels=-1)
     found = measure(model, inputs, ["layer"], features=features, measures=["ranks"], batch_size=batch_size)
-    hidden = model.layer(model.words(ids)).detach().double().numpy()
-    rows = {"pool": lambda h: h.mean(axis=0), "first": lambda h: h[0], "last": lambda h: h[-1]}[kind]
-    wanted = effective_rank([rows(h[row]) for h, row in zip(hidden, kept.numpy(), strict=True)])
-    np.testing.assert_allclose(found["effective_rank"], wanted, rtol=1e-5)
+    np.testing.assert_allclose(found["effective_rank"], rank_of(model.layer(X), kept, ROWS_OF[kind]), rtol=1e-5)
 
 
 MASKS = {
@@ -766,30 +760,13 @@ MASKS = {
 }
 
 
-def pooled_rank(hidden, kept):
-    """Effective rank of the means over the tokens that are kept, in double precision."""
-    hidden = hidden.detach().double().numpy()
-    return effective_rank([h[row].mean(axis=0) for h, row in zip(hidden, kept.numpy(), strict=True)])
-
-
-@network_of(lambda: {"layer": nn.Linear(4, 5)}, seed=0)
-def Texts(self, x, attention_mask, decoder_attention_mask=None):
-    """Texts as numbers; what it is told of padding counts for the measurement alone."""
-    return self.layer(x)
-
-
-def texts():
-    X, lengths = normal(6, 9, 4), torch.tensor([3, 9, 5, 2, 7, 4])
-    return X, lengths, torch.arange(9) < lengths[:, None]
-
-
 @pytest.mark.parametrize("form", MASKS)
 @pytest.mark.parametrize("by_name", [True, False])
 def test_padding_does_not_count_whatever_the_form_of_its_mask(form, by_name):
     (X, _, kept), model = texts(), Texts()
     inputs = {"x": X, "attention_mask": MASKS[form](kept)} if by_name else (X, MASKS[form](kept))
     found = measure(model, inputs, ["layer"], features=Features("pool", channels=-1), measures=["ranks"])
-    np.testing.assert_allclose(found["effective_rank"], pooled_rank(model.layer(X), kept), rtol=1e-5)
+    np.testing.assert_allclose(found["effective_rank"], rank_of(model.layer(X), kept), rtol=1e-5)
 
 
 def test_masks_that_do_not_say_what_is_padding_are_refused():
@@ -802,6 +779,8 @@ def test_masks_that_do_not_say_what_is_padding_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             measure(Texts(), {"x": X} | masks, features=Features("pool", channels=-1), measures=["ranks"])
+    with pytest.raises(ValueError, match="mask has shape"):
+        measure(Tokens(), normal(N, 5, 3), features=Features("pool", channels=-1, mask=MASK[:4]))
 
 
 @pytest.mark.parametrize("batched", [False, True])
@@ -817,11 +796,11 @@ def test_what_a_packed_sequence_lacks_does_not_count(batched):
     hidden = model(X, lengths).detach()
     options = {"layers": ["memory"], "measures": ["ranks"]}
     found = measure(model, given if batched else inputs, features=Features("pool", channels=-1), **options)
-    np.testing.assert_allclose(found["effective_rank"], pooled_rank(hidden, kept), rtol=1e-5)
+    np.testing.assert_allclose(found["effective_rank"], rank_of(hidden, kept), rtol=1e-5)
     if not batched:
         last = measure(model, inputs, features=Features("last", channels=-1), **options)
         alone = torch.arange(9) == lengths[:, None] - 1
-        np.testing.assert_allclose(last["effective_rank"], pooled_rank(hidden, alone), rtol=1e-5)
+        np.testing.assert_allclose(last["effective_rank"], rank_of(hidden, alone), rtol=1e-5)
         tokens = measure(model, inputs, ["memory", "output"], features=Features("tokens", channels=-1))
         assert "packed" in tokens.attrs["left_out"]
 
@@ -845,11 +824,6 @@ def test_layers_of_other_tokens_than_the_masks_have_no_mean_unless_all_tokens_co
     assert "no axis has the 5 tokens" in found[0].attrs["left_out"]
     norms = model(X).mean(dim=2).norm(dim=1).detach()
     np.testing.assert_allclose(found[1]["norm"].sel(layer="0"), norms, rtol=1e-5)
-
-
-def test_a_mask_of_other_points_is_refused():
-    with pytest.raises(ValueError, match="mask has shape"):
-        measure(Tokens(), normal(N, 5, 3), features=Features("pool", channels=-1, mask=MASK[:4]))
 
 
 def test_an_encoder_with_padding_is_measured_as_it_is_trained():

@@ -77,17 +77,6 @@ def test_a_collapsed_network_is_zero_in_all_four():
         assert decided[name] == pytest.approx(0, abs=1e-12)
 
 
-def test_nc2_by_hand():
-    H = np.array([[1.0, 0], [0, 2.0], [-1.0, 0]])
-    measures = collapse(np.repeat(H, 2, axis=0), np.repeat([0, 1, 2], 2))
-    centered = H - H.mean(axis=0)
-    lengths = np.linalg.norm(centered, axis=1)
-    cosines = [centered[i] @ centered[j] / lengths[i] / lengths[j] for i in range(3) for j in range(3) if i != j]
-    assert measures["equinorm"] == pytest.approx(lengths.std() / lengths.mean())
-    assert measures["equiangularity"] == pytest.approx(np.std(cosines))
-    assert measures["maximal_angle"] == pytest.approx(np.mean(np.abs(np.array(cosines) + 0.5)))
-
-
 def test_unequal_classes_points_count_alike_within_and_classes_between():
     """Means (0, 0), (6, 0), (0, 9) of 1, 2 and 4 points; two of the last class are nearer to another mean."""
     H = np.array([[6.0, 1], [-1, 15], [0, 0], [6, -1], [1, 15], [4, 2], [-4, 4]])
@@ -106,7 +95,7 @@ def test_unequal_classes_points_count_alike_within_and_classes_between():
     np.testing.assert_allclose(means.centered, [[-2, 6], [-2, -3], [4, -3]])
 
 
-def test_rows_of_the_classifier_by_hand():
+def test_nc2_of_class_means_and_of_the_classifiers_rows_by_hand():
     W = np.array([[2.0, 0, 0], [0, 1.0, 1.0], [-1.0, 0, 1.0], [0, -2.0, 0.5]])
     H = np.random.default_rng(0).normal(size=(12, 3)) + np.arange(4)[LABELS, None]
     measures = classifier_collapse(H, LABELS, W, LABELS)
@@ -115,6 +104,10 @@ def test_rows_of_the_classifier_by_hand():
     assert measures["classifier_equinorm"] == pytest.approx(lengths.std() / lengths.mean())
     assert measures["classifier_equiangularity"] == pytest.approx(np.std(cosines))
     assert measures["classifier_maximal_angle"] == pytest.approx(np.mean(np.abs(cosines + 1 / 3)))
+    of_means = collapse(np.repeat(W - W.mean(axis=0), 2, axis=0), np.repeat(np.arange(4), 2))
+    of_rows = classifier_collapse(H, LABELS, W - W.mean(axis=0), LABELS)
+    for name in ("equinorm", "equiangularity", "maximal_angle"):
+        assert of_means[name] == pytest.approx(of_rows[f"classifier_{name}"])
 
 
 def test_the_classifier_is_compared_with_its_input():
