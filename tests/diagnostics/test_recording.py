@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from repdyn.base.errors import DataError
 from repdyn.diagnostics.measure import Recorder, measure
-from repdyn.diagnostics.methods.recording import aligned, append, create, cut, extended, joined, load, missing_moment
+from repdyn.diagnostics.methods.recording import Series, aligned, load, missing_moment
 
 FIRST = xr.Dataset(
     {"units": ("layer", [3, 4]), "stable_rank": ("layer", [1.5, 2.5]), "loss": 0.5},
@@ -42,6 +42,7 @@ def test_a_later_moment_is_put_in_the_order_of_the_first_along_every_dimension()
 
 
 TIME = "hours (of 3+)"  # a name with signs that patterns would read differently
+SERIES = Series(TIME, "h")
 STEPS, TEXTS = [0.5, 2.5, 30.0, 1e7], ["", "ranks (a, b): too wide; loss: none", "", "all: lost"]
 
 
@@ -56,27 +57,27 @@ def moments():
 def test_a_file_equals_the_joined_moments_and_is_cut_at_any_step(texts, tmp_path):
     path = tmp_path / "found.nc"
     parts = [part.assign_attrs(left_out=text) for part, text in zip(moments(), texts, strict=True)]
-    create(path, parts[0], STEPS[0], TIME, "h")
+    SERIES.create(path, parts[0], STEPS[0])
     for written, (part, step) in enumerate(zip(parts[1:], STEPS[1:], strict=True), 1):
-        append(path, part, step, TIME, written)
-    xr.testing.assert_identical(load(path, TIME), joined(parts, STEPS, TIME, "h"))
+        SERIES.append(path, part, step, written)
+    xr.testing.assert_identical(load(path, TIME), SERIES.joined(parts, STEPS))
     xr.testing.assert_identical(load(path), load(path, TIME))
     for count in (3, 2, 1):
-        cut(path, STEPS[count], TIME)
-        xr.testing.assert_identical(load(path, TIME), joined(parts[:count], STEPS[:count], TIME, "h"))
-        whole = extended(load(path, TIME), parts[count:], STEPS[count:], TIME, "h")
-        xr.testing.assert_identical(whole, joined(parts, STEPS, TIME, "h"))
-    append(path, parts[3], 99.0, TIME, 1)
-    whole = joined([parts[0], parts[3]], [STEPS[0], 99.0], TIME, "h")
+        SERIES.cut(path, STEPS[count])
+        xr.testing.assert_identical(load(path, TIME), SERIES.joined(parts[:count], STEPS[:count]))
+        whole = SERIES.extended(load(path, TIME), parts[count:], STEPS[count:])
+        xr.testing.assert_identical(whole, SERIES.joined(parts, STEPS))
+    SERIES.append(path, parts[3], 99.0, 1)
+    whole = SERIES.joined([parts[0], parts[3]], [STEPS[0], 99.0])
     xr.testing.assert_identical(load(path, TIME), whole)
-    cut(path, 0.0, TIME)
+    SERIES.cut(path, 0.0)
     assert not path.exists()
 
 
 def test_a_changed_bit_in_any_moment_is_seen(tmp_path):
     path = tmp_path / "found.nc"
     for written, (part, step) in enumerate(zip(moments(), STEPS, strict=True)):
-        create(path, part, step, TIME, "h") if not written else append(path, part, step, TIME, written)
+        SERIES.create(path, part, step) if not written else SERIES.append(path, part, step, written)
     content = path.read_bytes()
     for part in moments():
         place = content.index(part["stable_rank"].values.tobytes())
@@ -92,10 +93,11 @@ def test_whole_numbers_and_truth_values_are_missing_in_a_gap(tmp_path, order):
     kinds = [first, missing_moment(first, "all: lost"), aligned(first.isel(layer=[1]), first)]
     kinds.append(aligned(first.drop_vars(["flag", "truth", "constant"]), first))
     parts = [kinds[number] for number in order]
-    create(tmp_path / "found.nc", parts[0], 0, "step", "1")
+    series = Series("step")
+    series.create(tmp_path / "found.nc", parts[0], 0)
     for at in (1, 2):
-        append(tmp_path / "found.nc", parts[at], at, "step", at)
-    wanted = joined(parts, range(3), "step", "1")
+        series.append(tmp_path / "found.nc", parts[at], at, at)
+    wanted = series.joined(parts, range(3))
     for found in (load(tmp_path / "found.nc"), xr.load_dataset(tmp_path / "found.nc")):
         for name, recorded in wanted.data_vars.items():
             np.testing.assert_array_equal(found[name].astype(float), recorded.astype(float))
@@ -108,7 +110,7 @@ def test_files_that_are_no_recording_are_refused(tmp_path):
     for name in ("text.nc", "absent.nc"):
         with pytest.raises(DataError, match=name):
             load(tmp_path / name)
-    create(tmp_path / "hours.nc", moments()[0], 0.5, "hour", "h")
+    Series("hour", "h").create(tmp_path / "hours.nc", moments()[0], 0.5)
     with pytest.raises(DataError, match=r"hours\.nc.*step"):
         load(tmp_path / "hours.nc", "step")
 

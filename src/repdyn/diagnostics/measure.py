@@ -215,7 +215,7 @@ class Recorder:
         logger: Any = None,
         **options: Any,
     ) -> None:
-        self.model, self.layers, self.time, self.units = model, layers, time, units
+        self.model, self.layers, self.time, self.series = model, layers, time, recording.Series(time, units)
         check_options(options, option_names(Recorder, measure))
         check_arguments(file=file, resume=resume, units=units)
         _check_time(time)
@@ -305,7 +305,7 @@ class Recorder:
             self.waiting = sorted([*kept, (step, moment)], key=lambda entry: entry[0])
         else:
             self._write()
-            recording.insert(self.file, moment, step, self.time, self.units)
+            self.series.insert(self.file, moment, step)
             self.written += step not in self.steps
         self.steps = sorted({*self.steps, step})
         return moment
@@ -316,7 +316,7 @@ class Recorder:
         count = sum(recorded < step for recorded in self.steps)
         self.waiting = [moment for moment in self.waiting if moment[0] < step]
         if self.file and count < self.written:
-            recording.cut(self.file, step, self.time)
+            self.series.cut(self.file, step)
             self.written = count
         self.steps = self.steps[:count]
 
@@ -332,10 +332,10 @@ class Recorder:
             self._write()
         steps, moments = [step for step, _ in self.waiting], [moment for _, moment in self.waiting]
         if not self.file:
-            return recording.joined(moments, steps, self.time, self.units)
+            return self.series.joined(moments, steps)
         whole = recording.load(self.file, self.time)
         whole.attrs.pop(MADE_OF, None)
-        return recording.extended(whole, moments, steps, self.time, self.units)
+        return self.series.extended(whole, moments, steps)
 
     def _write(self, *, first: bool = False) -> None:
         """Writes the moments that wait; a warning if that fails after the first, since a training may not end by it."""
@@ -345,12 +345,12 @@ class Recorder:
             try:
                 whole = not any(isinstance(earlier, float) for earlier in self.steps[: self.written])
                 if self.written and whole and isinstance(step, float):  # a file of whole steps takes no other
-                    recording.insert(file, moment, step, self.time, self.units)
+                    self.series.insert(file, moment, step)
                 elif self.written:
-                    recording.append(file, moment, step, self.time, self.written)
+                    self.series.append(file, moment, step, self.written)
                 else:
                     made = moment.assign_attrs({MADE_OF: json.dumps(self.made_of)})
-                    recording.create(file, made, step, self.time, self.units)
+                    self.series.create(file, made, step)
             except DataError as error:
                 if first:
                     self.waiting.clear()

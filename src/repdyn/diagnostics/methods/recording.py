@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,57 +61,131 @@ def missing_moment(first: xr.Dataset, why: str) -> xr.Dataset:
     return first.assign(empty).assign_attrs(left_out=why)
 
 
-def joined(moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str) -> xr.Dataset:
-    """All moments along the dimension of training.
+@dataclass(frozen=True)
+class Series:
+    """Moments along the dimension of training, in memory or in a file.
 
-    Args:
-        moments: one dataset per moment.
-        steps: time of each moment.
+    Attributes:
         time: name of the dimension of training.
         units: its unit.
     """
-    along = variable(time, np.array(steps), f"{time} of training", units)
-    dataset = xr.concat(
-        moments, xr.Variable(time, along.values), data_vars=changing(moments[0]), coords="minimal", compat="override",
-        combine_attrs="override", join="override",
-    )  # fmt: skip
-    text = reasons([moment.attrs["left_out"] for moment in moments], steps, time)
-    return dataset.assign_coords({time: along}).assign_attrs(time=time, left_out=text)
+
+    time: str
+    units: str = "1"
+
+    def joined(self, moments: Sequence[xr.Dataset], steps: Sequence[float]) -> xr.Dataset:
+        """All moments, at these steps, as one dataset."""
+        along = variable(self.time, np.array(steps), f"{self.time} of training", self.units)
+        dataset = _concatenated(moments, xr.Variable(self.time, along.values), changing(moments[0]))
+        text = self._reasons([moment.attrs["left_out"] for moment in moments], steps)
+        return dataset.assign_coords({self.time: along}).assign_attrs(time=self.time, left_out=text)
+
+    def extended(self, whole: xr.Dataset, moments: Sequence[xr.Dataset], steps: Sequence[float]) -> xr.Dataset:
+        """A recorded dataset with further moments at their places in time, instead of those that are there."""
+        if not moments:
+            return whole
+        texts = self._texts(whole) | {
+            step: moment.attrs["left_out"] for step, moment in zip(steps, moments, strict=True)
+        }
+        others = whole.isel({self.time: ~np.isin(whole[self.time].values, steps)})
+        dataset = _concatenated([others, self.joined(moments, steps)], self.time, changing(moments[0])).sortby(
+            self.time
+        )
+        ordered = dataset[self.time].values.tolist()
+        text = self._reasons([texts[step] for step in ordered], ordered)
+        return dataset.assign_attrs(whole.attrs | {"left_out": text})
+
+    def _reasons(self, texts: Sequence[str], steps: Sequence[float]) -> str:
+        """What was left out, written once where it is the same at every moment."""
+        if len(set(texts)) == 1:
+            return texts[0]
+        return "; ".join(f"{self.time} {step:g}: {text}" for step, text in zip(steps, texts, strict=True) if text)
+
+    def _texts(self, whole: xr.Dataset) -> dict[float, str]:
+        """What was left out at each step, from `_reasons` of all."""
+        text, steps = whole.attrs["left_out"], whole[self.time].values.tolist()
+        first, *parts = re.split(rf"(?:^|; ){re.escape(self.time)} (\S+): ", text)
+        if first or not parts:  # the same at every moment
+            return dict.fromkeys(steps, text)
+        entries = list(zip(parts[::2], parts[1::2], strict=True))
+        return {step: entries.pop(0)[1] if entries and entries[0][0] == f"{step:g}" else "" for step in steps}
+
+    def create(self, path: Path, moment: xr.Dataset, step: float) -> None:
+        """A file that holds one moment and can grow.
+
+        Raises:
+            DataError: the file is there already, or cannot be written.
+        """
+        if path.exists():
+            raise DataError(f"{path}: is written by another recorder; give each a file of its own")
+        self._write(path, self.joined([moment], [step]))
+
+    def append(self, path: Path, moment: xr.Dataset, step: float, written: int) -> None:
+        """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file.
+
+        Args:
+            path: the file.
+            moment: dataset of the moment.
+            step: time of the moment.
+            written: moments that the file should have by now.
+
+        Raises:
+            DataError: the file has another number of moments, or cannot be written.
+        """
+        with _changed(path) as file:
+            at = len(file.dimensions[self.time])
+            if at != written:
+                raise DataError(f"{path}: has {at} moments for {written}; another recorder writes to it, too")
+            earlier = xr.Dataset(coords={self.time: file[self.time][:]}, attrs={"left_out": file.getncattr("left_out")})
+            texts = self._texts(earlier) | {step: moment.attrs["left_out"]}
+            file[self.time][at] = step
+            for name in changing(moment):
+                file[name][at, ...] = moment[name].values
+            file.setncattr("left_out", self._reasons(list(texts.values()), list(texts)))
+
+    def insert(self, path: Path, moment: xr.Dataset, step: float) -> None:
+        """Puts a moment into a file at its place in time, instead of one that is there."""
+        self._write(path, self.extended(load(path, self.time), [moment], [step]))
+
+    def cut(self, path: Path, step: float) -> None:
+        """Drops the moments from a step on, with their reasons, and with the last one the file."""
+        whole = load(path, self.time)
+        earlier = whole.isel({self.time: whole[self.time].values < step})
+        if not earlier.sizes[self.time]:
+            path.unlink()
+            return
+        texts, steps = self._texts(whole), earlier[self.time].values.tolist()
+        self._write(path, earlier.assign_attrs(left_out=self._reasons([texts[step] for step in steps], steps)))
+
+    def _write(self, path: Path, dataset: xr.Dataset) -> None:
+        """Whole numbers and truth values are stored as numbers that may be missing later; all with a checksum."""
+        floats = {name: dataset[name].astype(float) for name in changing(dataset) if dataset[name].dtype.kind in "biu"}
+        stored = dataset.assign(floats)
+        numbers = [name for name, array in stored.variables.items() if array.ndim and array.dtype.kind in "fiub"]
+        sealed = {name: {"fletcher32": True} for name in numbers}
+        with _whole(path) as temporary:
+            stored.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[self.time], encoding=sealed)
 
 
-def reasons(texts: Sequence[str], steps: Sequence[float], time: str) -> str:
-    """What was left out, written once where it is the same at every moment."""
-    if len(set(texts)) == 1:
-        return texts[0]
-    return "; ".join(f"{time} {step:g}: {text}" for step, text in zip(steps, texts, strict=True) if text)
+def _concatenated(parts: Sequence[xr.Dataset], along: Any, names: Sequence[str]) -> xr.Dataset:
+    return xr.concat(
+        parts, along, data_vars=names, coords="minimal", compat="override", combine_attrs="override", join="override"
+    )
 
 
-def create(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
-    """A file that holds one moment and can grow.
-
-    Args:
-        path: the file.
-        moment: dataset of the moment.
-        step: time of the moment.
-        time: name of the dimension of training.
-        units: its unit.
-
-    Raises:
-        DataError: the file is there already, or cannot be written.
-    """
-    if path.exists():
-        raise DataError(f"{path}: is written by another recorder; give each a file of its own")
-    _write(path, joined([moment], [step], time, units), time)
+def annotate(path: Path, **attributes: str) -> None:
+    """Sets attributes of a file, which is whole at any time."""
+    with _changed(path) as file:
+        file.setncatts(attributes)
 
 
-def _write(path: Path, dataset: xr.Dataset, time: str) -> None:
-    """Whole numbers and truth values are stored as numbers that may be missing later; all numbers with a checksum."""
-    floats = {name: dataset[name].astype(float) for name in changing(dataset) if dataset[name].dtype.kind in "biu"}
-    stored = dataset.assign(floats)
-    numbers = [name for name, array in stored.variables.items() if array.ndim and array.dtype.kind in "fiub"]
-    sealed = {name: {"fletcher32": True} for name in numbers}
+@contextmanager
+def _changed(path: Path) -> Iterator[netCDF4.Dataset]:
+    """A copy of a file, which is changed and then takes its place."""
     with _whole(path) as temporary:
-        stored.to_netcdf(temporary, engine="netcdf4", unlimited_dims=[time], encoding=sealed)
+        shutil.copyfile(path, temporary)
+        with netCDF4.Dataset(temporary, "a") as file:
+            yield file
 
 
 @contextmanager
@@ -121,78 +196,6 @@ def _whole(path: Path) -> Iterator[Path]:
             yield temporary
         except RuntimeError as error:
             raise OSError(str(error)) from error
-
-
-def _counts(names: Iterable[str]) -> list[str]:
-    return [name for name in names if counts(name)]
-
-
-def append(path: Path, moment: xr.Dataset, step: float, time: str, written: int) -> None:
-    """Adds a moment to a file: to a copy that then takes its place, so that a kill at any time leaves a whole file.
-
-    Args:
-        path: the file.
-        moment: dataset of the moment.
-        step: time of the moment.
-        time: name of the dimension of training.
-        written: moments that the file should have by now.
-
-    Raises:
-        DataError: the file has another number of moments, or cannot be written.
-    """
-    with _whole(path) as temporary:
-        shutil.copyfile(path, temporary)
-        with netCDF4.Dataset(temporary, "a") as file:
-            at = len(file.dimensions[time])
-            if at != written:
-                raise DataError(f"{path}: has {at} moments for {written}; another recorder writes to it, too")
-            file[time][at] = step
-            for name in changing(moment):
-                file[name][at, ...] = moment[name].values
-            steps = file[time][:].tolist()
-            file.setncattr("left_out", _extended(file.getncattr("left_out"), moment.attrs["left_out"], steps, time))
-
-
-def insert(path: Path, moment: xr.Dataset, step: float, time: str, units: str) -> None:
-    """Puts a moment into a file at its place in time, instead of one that is there.
-
-    Arguments as in `create`.
-    """
-    _write(path, extended(load(path, time), [moment], [step], time, units), time)
-
-
-def extended(
-    whole: xr.Dataset, moments: Sequence[xr.Dataset], steps: Sequence[float], time: str, units: str
-) -> xr.Dataset:
-    """A recorded dataset with further moments at their places in time, instead of those that are there."""
-    if not moments:
-        return whole
-    earlier = whole[time].values.tolist()
-    texts = dict(zip(earlier, _texts(whole.attrs["left_out"], earlier, time), strict=True))
-    texts |= {step: moment.attrs["left_out"] for step, moment in zip(steps, moments, strict=True)}
-    others = whole.isel({time: ~np.isin(whole[time].values, steps)})
-    dataset = xr.concat(
-        [others, joined(moments, steps, time, units)], time, data_vars=changing(moments[0]), coords="minimal",
-        compat="override", combine_attrs="override", join="override",
-    ).sortby(time)  # fmt: skip
-    ordered = dataset[time].values.tolist()
-    text = reasons([texts[step] for step in ordered], ordered, time)
-    return dataset.assign_attrs(whole.attrs | {"left_out": text})
-
-
-def annotate(path: Path, **attributes: str) -> None:
-    """Sets attributes of a file, which is whole at any time."""
-    with _whole(path) as temporary:
-        shutil.copyfile(path, temporary)
-        with netCDF4.Dataset(temporary, "a") as file:
-            file.setncatts(attributes)
-
-
-def _extended(earlier: str, text: str, steps: Sequence[float], time: str) -> str:
-    """`reasons` of all steps from those of the earlier ones and the text of the last."""
-    if not re.match(rf"{re.escape(time)} \S+: ", earlier):  # the same at every earlier moment
-        return reasons([earlier] * (len(steps) - 1) + [text], steps, time)
-    return f"{earlier}; {time} {steps[-1]:g}: {text}" if text else earlier
 
 
 def load(path: Path, time: str | None = None) -> xr.Dataset:
@@ -207,31 +210,10 @@ def load(path: Path, time: str | None = None) -> xr.Dataset:
         raise DataError(f"{path}: not a readable netCDF file ({error})") from error
     if recorded.attrs.get("time") not in recorded.dims or time not in (None, recorded.attrs["time"]):
         raise DataError(f"{path}: not recorded along {time or 'a dimension of training'}; name another file")
-    for name in _counts(map(str, recorded.data_vars)):
-        if np.isfinite(recorded[name]).all():
-            recorded[name] = recorded[name].astype(np.int64)
+    for name, array in recorded.data_vars.items():
+        if counts(str(name)) and np.isfinite(array).all():
+            recorded[name] = array.astype(np.int64)
     return recorded
-
-
-def _texts(text: str, steps: Sequence[float], time: str) -> list[str]:
-    """What was left out at each step, from `reasons` of all."""
-    first, *parts = re.split(rf"(?:^|; ){re.escape(time)} (\S+): ", text)
-    if first or not parts:  # the same at every moment
-        return [text] * len(steps)
-    entries = list(zip(parts[::2], parts[1::2], strict=True))
-    return [entries.pop(0)[1] if entries and entries[0][0] == f"{step:g}" else "" for step in steps]
-
-
-def cut(path: Path, step: float, time: str) -> None:
-    """Drops the moments from a step on, with their reasons, and with the last one the file."""
-    whole = load(path, time)
-    earlier_moments = whole.isel({time: whole[time].values < step})
-    if earlier_moments.sizes[time]:
-        steps = earlier_moments[time].values.tolist()
-        texts = _texts(whole.attrs["left_out"], whole[time].values.tolist(), time)[: len(steps)]
-        _write(path, earlier_moments.assign_attrs(left_out=reasons(texts, steps, time)), time)
-    else:
-        path.unlink()
 
 
 def scalars(dataset: xr.Dataset, prefix: str = "") -> dict[str, float]:
