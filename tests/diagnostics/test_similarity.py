@@ -80,26 +80,23 @@ def test_tokens_that_a_mask_takes_out_are_not_compared():
     np.testing.assert_allclose(first["cka"], second["cka"], rtol=1e-12)
 
 
-class Lost(nn.Module):
-    def __init__(self, value):
-        super().__init__()
-        self.value = value
-
-    def forward(self, x):
-        return torch.where((x[:, :1] - points()[85, 0]).abs() < 1e-12, self.value, x)
-
-
-def test_layers_without_a_shape_and_layers_of_many_units(small, monkeypatch):
-    network = nn.Sequential(Lost(torch.nan), nn.Linear(5, 30)).double()
-    constant = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 4)).double()
-    with torch.no_grad():
-        constant[1].weight.zero_()
+@pytest.mark.parametrize("measures", [NAMES, ("cka_minibatch",)])
+def test_layers_with_constant_or_missing_values_are_left_out_when_streamed(measures, small):
     small(20)
-    monkeypatch.setattr(streamed, "MOST_UNITS", 29)
-    found = compare(network, constant, points(), ["input", "0"], other_layers=["0", "1"], most_points=90)
+    network, lost = model(0), nn.Sequential(nn.Linear(5, 4), nn.Threshold(0.5, torch.nan)).double()
+    with torch.no_grad():
+        network[0].weight.zero_()
+    options = {"measures": measures, "batch_size": 12, "most_points": 48}
+    found = compare(network, lost, points(48), ["input", "0"], other_layers=["0", "1"], **options)
     assert "one, 0" in found.attrs["left_out"]
     assert "other, 1" in found.attrs["left_out"]
-    assert np.isfinite(found["cka"].values).tolist() == [[True, False], [False, False]]
+    for name in measures:
+        assert np.isfinite(found[name].values).tolist() == [[True, False], [False, False]]
+
+
+def test_layers_of_many_units_have_cka_alone(small, monkeypatch):
+    small(20)
+    monkeypatch.setattr(streamed, "MOST_UNITS", 29)
     wide = compare(model(0), None, points(), most_points=90)
     assert "one, 0" in wide.attrs["left_out"]
     assert np.isfinite(wide["cka_debiased"]).all()
@@ -233,18 +230,6 @@ def test_more_points_than_memory_holds_are_compared_in_one_run(monkeypatch):
     compare(network, None, DataLoader(points(48), batch_size=12), measures=NAME, memory=1)
     assert runs[-4:] == [12, 12, 12, 12]
     assert sum(size == 12 for size in runs) == 4
-
-
-def test_layers_with_constant_or_missing_values_are_left_out_when_streamed(monkeypatch):
-    monkeypatch.setattr(module, "MOST_POINTS", 20)
-    network = model(0)
-    with torch.no_grad():
-        network[0].weight.zero_()
-    lost = nn.Sequential(nn.Linear(5, 4), nn.Threshold(0.5, torch.nan)).double()
-    found = compare(network, lost, points(48), ["input", "0"], other_layers=["0", "1"], measures=NAME, batch_size=12)
-    assert "one, 0" in found.attrs["left_out"]
-    assert "other, 1" in found.attrs["left_out"]
-    assert np.isfinite(found["cka_minibatch"].values).tolist() == [[True, False], [False, False]]
 
 
 @pytest.mark.parametrize(

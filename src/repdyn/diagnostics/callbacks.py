@@ -207,7 +207,12 @@ def sums(model: nn.Module) -> list[Tensor]:
 
 
 class _Callback:
-    """What the callbacks of both trainers offer: the recorder, and numbers of the network that the trainer returns."""
+    """What measures before the first step, after those that are due and after the last.
+
+    Attributes:
+        recorder: of these steps; None before the first.
+        returned: numbers of the network that the trainer returns, where it is not that of the last step.
+    """
 
     measuring: Measuring
 
@@ -247,8 +252,6 @@ def lightning_callback(
     base: Any = _class_of(LIGHTNING, "Callback", "lightning")
 
     class LightningMeasuring(_Callback, base):
-        """Measures before the first step, after those that are due and after the last."""
-
         measuring = Measuring(inputs, layers, when or growing(), network, options)
 
         def on_train_start(self, trainer: Any, pl_module: Any) -> None:
@@ -322,34 +325,33 @@ def trainer_callback(
     base: Any = _class_of(("transformers",), "TrainerCallback", "transformers")
 
     class TrainerMeasuring(_Callback, base):
-        """Measures before the first step, after those that are due and after the last."""
-
         measuring = Measuring(inputs, layers, when or growing(), network, options)
-
-        def _log(self, values: dict[str, float]) -> None:
-            if values:
-                trainer.log(values)
 
         def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             self.measuring.check_alone(model)
             if state.is_world_process_zero:
-                self._log(self.measuring.start(model, state.global_step))
+                _log_if(trainer, self.measuring.start(model, state.global_step))
 
         def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             if state.is_world_process_zero:
-                self._log(self.measuring.after(model, state.global_step))
+                _log_if(trainer, self.measuring.after(model, state.global_step))
 
         def on_epoch_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             if state.is_world_process_zero and (control.should_training_stop or state.global_step >= state.max_steps):
-                self._log(self.measuring.last(model))
+                _log_if(trainer, self.measuring.last(model))
 
         on_evaluate = on_save = on_epoch_end  # early stopping decides after an evaluation
 
         def on_train_end(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
             if state.is_world_process_zero:
-                self._log(self.measuring.end(model))
+                _log_if(trainer, self.measuring.end(model))
 
     return TrainerMeasuring()
+
+
+def _log_if(trainer: Any, values: dict[str, float]) -> None:
+    if values:
+        trainer.log(values)
 
 
 def _class_of(modules: Sequence[str], name: str, package: str) -> type:

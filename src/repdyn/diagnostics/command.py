@@ -337,8 +337,7 @@ def compare_and_save(
     if "labels" in others and "labels" in arrays and not np.array_equal(arrays["labels"], others["labels"]):
         raise RepdynError(f"{other_data}: its labels are not those of {data}; give the same points in the same order")
     first = files.build_network(builder)
-    if weights:
-        first = _loaded(first, weights)
+    first = _loaded(first, weights) if weights else first
     runs = [_network(name, first) for name in reruns]
     other = _network(against, first) if against else None
     try:
@@ -351,9 +350,9 @@ def compare_and_save(
     settings = options | {"weights": str(weights) if weights else None, "against": against, "reruns": list(reruns)}
     settings |= {"layers": layers, "features": features, "other_data": str(other_data) if other_data else None}
     datasets.write(signed(found, builder, settings).assign_attrs(device=options["device"] or "cpu"), out)
-    sizes = f"{found.sizes['layer']} x {found.sizes['other_layer']} layers"
-    _show(f"{out}: {sizes}, {', '.join(options['measures'])}", found)
-    shown = "cka_debiased" if "cka_debiased" in options["measures"] else options["measures"][0]
+    measures, sizes = options["measures"], f"{found.sizes['layer']} x {found.sizes['other_layer']} layers"
+    _show(f"{out}: {sizes}, {', '.join(measures)}", found)
+    shown = "cka_debiased" if "cka_debiased" in measures else measures[0]
     print(_table(found, shown))
     if figure:
         plotting.save(draw_similarity(found, shown), figure)
