@@ -100,34 +100,33 @@ def _angle_panel(panel: Axes, data: xr.Dataset) -> None:
     panel.set_ylabel("angle (degree)")
 
 
+def _lines(panel: Axes, data: xr.Dataset, name: str, title: str, label: str) -> None:
+    """A diagnostic of the layers at each moment."""
+    for moment_label, color, dash, moment in moments(data):
+        line(panel, moment[name], moment_label, color, dash)
+    panel.set_title(title)
+    panel.set_ylabel(label)
+
+
 def _odd_panel(panel: Axes, data: xr.Dataset) -> None:
-    for label, color, dash, moment in moments(data):
-        line(panel, moment["norm_ratio"], label, color, dash)
+    _lines(panel, data, "norm_ratio", "odd point", "largest / second norm")
     if np.isfinite(expected := float(data["expected_norm_ratio"].max())):
         panel.axhline(expected, **THEORY, label=EXPECTED)
     panel.set_yscale("log")
-    panel.set_title("odd point")
-    panel.set_ylabel("largest / second norm")
 
 
 def _rank_panel(panel: Axes, data: xr.Dataset) -> None:
-    for label, color, dash, moment in moments(data):
-        line(panel, moment["centered_effective_rank"], label, color, dash)
+    _lines(panel, data, "centered_effective_rank", "effective rank, centered", "effective rank")
     shade_task_rank(panel, data, RANKS)
     panel.set_yscale("log", base=2)
-    panel.set_title("effective rank, centered")
-    panel.set_ylabel("effective rank")
 
 
 def _cost_panel(panel: Axes, data: xr.Dataset) -> None:
-    for label, color, dash, moment in moments(data):
-        line(panel, moment["stable_cost_of_identity"], label, color, dash)
+    _lines(panel, data, "stable_cost_of_identity", "stable cost of identity", "cost, in dimensions")
     last = over_seeds(moments(data)[-1][-1][["nuclear_rank", "numerical_rank"]])
     x = np.arange(data.sizes["layer"])
     panel.fill_between(x, last["nuclear_rank"], last["numerical_rank"], **SHADE, label=RANKS)
     panel.set_yscale("log")
-    panel.set_title("stable cost of identity")
-    panel.set_ylabel("cost, in dimensions")
 
 
 def _collapse_panel(panel: Axes, data: xr.Dataset) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
 from repdyn.diagnostics.figures.shared import (
+    dots_over_time,
     layer_names,
     legend_of_all,
     line,
@@ -14,7 +14,6 @@ from repdyn.diagnostics.figures.shared import (
     name_layers,
     over_seeds,
     run_facts,
-    time_axis,
 )
 from repdyn.diagnostics.methods.catalog import HELD_OUT
 from repdyn.plotting.figures import BLUE, ORANGE, Drawn, figure, label_panels, new, style
@@ -62,16 +61,9 @@ def draw_held_out(dataset: xr.Dataset) -> Drawn:
 
 def _whole_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:
     """A number of the network through training, or at its one moment."""
-    time = dataset.attrs.get("time")
     for suffix, label, color, dash in STYLES:
-        values = over_seeds(dataset[f"{name}{suffix}"])
-        x = dataset[time] if time else np.zeros(1)
-        panel.plot(x, np.atleast_1d(values), dash, color=color, marker="o", markersize=3, label=label)
+        dots_over_time(panel, dataset, dataset[f"{name}{suffix}"], dash, color=color, label=label)
     panel.set_title(OVER_TIME[name])
-    if time:
-        time_axis(panel, dataset[time], time)
-    else:
-        panel.set_xticks([])
 
 
 def _layers_panel(panel: Axes, dataset: xr.Dataset, name: str) -> None:

@@ -127,3 +127,14 @@ def time_axis(panel: Axes, times: xr.DataArray, name: str) -> None:
     margin = 0.05 * float(positive[0]) if positive.size else 0.5
     panel.set_xlim(min(0.0, float(times.values[0])) - margin, float(times.values[-1]) * 1.02)
     panel.set_xlabel(name)
+
+
+def dots_over_time(panel: Axes, data: xr.Dataset, values: xr.DataArray, dash: str = "-", **style: Any) -> None:
+    """A number at each moment, mean over seeds, or at the only one."""
+    time = data.attrs.get("time")
+    x = data[time] if time else np.zeros(1)
+    panel.plot(x, np.atleast_1d(over_seeds(values)), dash, marker="o", markersize=3, **style)
+    if time:
+        time_axis(panel, data[time], time)
+    else:
+        panel.set_xticks([])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from repdyn.diagnostics.figures.shared import line, literal, moments, name_layers, over_seeds, run_facts, time_axis
+from repdyn.diagnostics.figures.shared import dots_over_time, line, literal, moments, name_layers, over_seeds, run_facts
 from repdyn.plotting.figures import CYCLE, Drawn, figure, label_panels, legend_below, new, style
 
 WORDS = {
@@ -57,18 +56,12 @@ def _energy_panel(panel: Axes, data: xr.Dataset) -> None:
 
 
 def _radial_panel(panel: Axes, data: xr.Dataset) -> None:
-    time = data.attrs.get("time")
     for color, layer in zip(CYCLE, data["normalized"].values[: len(CYCLE)], strict=False):
-        values = over_seeds(data["largest_radial_fraction"].sel(normalized=layer))
-        x = data[time] if time else np.zeros(1)
-        panel.plot(x, np.atleast_1d(values), color=color, marker="o", markersize=3, label=literal(str(layer)))
+        values = data["largest_radial_fraction"].sel(normalized=layer)
+        dots_over_time(panel, data, values, color=color, label=literal(str(layer)))
     panel.set_yscale("log")
     panel.set_title("radial share of the gradient")
     panel.set_ylabel("largest over the rows")
-    if time:
-        time_axis(panel, data[time], time)
-    else:
-        panel.set_xticks([])
     legend_below(panel, columns=2)
 
 

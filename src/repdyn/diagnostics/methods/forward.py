@@ -1,7 +1,6 @@
-"""A forward pass that leaves no trace, and the layers that it goes through, one name per call.
+"""The layers that a forward pass goes through, one name per call.
 
-Modes, parameters, buffers, what modules keep in attributes, random state, precision and compilation are afterwards as
-they were. A module is named as in `model.named_modules()`, its second call `name#2`, and `input#1` at once if it is
+A module is named as in `model.named_modules()`, its second call `name#2`, and `input#1` at once if it is
 named `input` or `output`, which are what the network takes and returns; what goes into a module is `name:input`;
 tensors of a tuple or dict it returns are `name[1]`, `name[key]`, the first of a tuple also `name`. A function called in
 a module's code (a residual addition, `F.relu`) is named as torchvision's feature extraction names the nodes of
