@@ -192,7 +192,7 @@ ELSEWHERE = [
     (lambda: Recorder(Odd(), X(), time="a/b"), "time is 'a/b'.*netCDF.*'epoch'"),
     (lambda: Recorder(Odd(), X(), time="a\nb"), "time is 'a.*netCDF"),
     (lambda: Recorder(Odd(), X(), file=3), "file is 3.*path"),
-    (lambda: Recorder(Odd(), X(), logger=3), "logger is a int.*add_scalar"),
+    (lambda: Recorder(Odd(), X(), logger=3), "logger is 3.*add_scalar"),
     (lambda: Recorder(Odd(), X())("5"), "step is '5'.*finite"),
     (lambda: Recorder(Odd(), X()).rewind(np.nan), "step is nan.*finite"),
     (lambda: Recorder(Odd(), X()).insert(None), "step is None.*finite"),

@@ -217,10 +217,8 @@ class Recorder:
     ) -> None:
         self.model, self.layers, self.time, self.series = model, layers, time, recording.Series(time, units)
         check_options(options, option_names(Recorder, measure))
-        check_arguments(file=file, resume=resume, units=units)
+        check_arguments(file=file, resume=resume, units=units, logger=logger)
         _check_time(time)
-        if logger is not None:
-            recording.check_logger(logger)
         self.inputs, self.options = read_once(model, inputs, options)
         self.measurement: Measurement | None = None  # what does not change with the weights
         self.file, self.logger = None if file is None else Path(file), logger

@@ -66,6 +66,12 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "intervals": (_is_flag, FLAG),
     "gamma": (lambda value: is_number(value) and value > 0, "a number above 0, such as 0.001"),
     "layers": (_is_names, NAMES),
+    "logger": (
+        lambda value: callable(value) or any(hasattr(value, name) for name in ("add_scalar", "log_metrics", "log")),
+        "one with add_scalar, log_metrics or log, or a function of (values, step)",
+    ),
+    "channels": (lambda value: is_whole(value, -99) and value, "an axis behind that of points, such as 1 or -1"),
+    "heads": (lambda value: is_whole(value, 2), "2 or more"),
     "loss": (lambda value: callable(value) and not isinstance(value, type), "a function of outputs and labels"),
     "measures": (lambda value: _is_names(value) and len(value) > 0, "a list of names of measures, or None for all"),
     "memory": (lambda value: is_number(value) and value >= 0, "a number of bytes"),

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from repdyn.diagnostics.methods.arguments import as_answers, check_arguments, is_whole, shown
+from repdyn.diagnostics.methods.arguments import as_answers, check_arguments
 from repdyn.diagnostics.methods.batches import Batch, check_numbers
 from repdyn.diagnostics.methods.forward import (
     INPUT,
@@ -72,8 +72,7 @@ class Features:
         if self.mask is not None and self.kind not in ("tokens", *ONE_ROW):
             kinds = ", ".join(("tokens", *ONE_ROW))
             raise ValueError(f"mask says which tokens count; features={self.kind!r} takes none, some of {kinds} does")
-        if self.channels is not None and (not is_whole(self.channels, -99) or not self.channels):
-            raise ValueError(f"channels is {shown(self.channels)}; give an axis behind that of points, such as 1 or -1")
+        check_arguments(channels=self.channels, heads=self.heads)
         if self.mask is not None:
             try:
                 mask = np.asarray(self.mask)
@@ -84,8 +83,6 @@ class Features:
                     f"mask has shape {mask.shape} and type {mask.dtype}; give (points, tokens), True for what counts"
                 )
             object.__setattr__(self, "mask", mask.astype(bool))
-        if self.heads is not None and not is_whole(self.heads, 2):
-            raise ValueError(f"heads is {shown(self.heads)}; give 2 or more")
         if self.heads is not None and (self.channels is None or self.channels >= 0):
             raise ValueError(f"channels is {self.channels}; heads are parts of the last axis, give channels=-1")
 

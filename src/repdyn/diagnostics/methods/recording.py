@@ -20,7 +20,7 @@ import xarray as xr
 from repdyn.base.datasets import variable
 from repdyn.base.errors import DataError
 from repdyn.base.files import atomic
-from repdyn.diagnostics.methods.arguments import check_kind
+from repdyn.diagnostics.methods.arguments import check_arguments, check_kind
 from repdyn.diagnostics.methods.catalog import counts
 
 FIXED = (
@@ -262,7 +262,7 @@ def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
     Raises:
         ValueError: a logger of another kind.
     """
-    check_logger(logger)
+    check_arguments(logger=logger)
     if hasattr(logger, "add_scalar"):
         for name, value in values.items():
             logger.add_scalar(name, value, step)
@@ -272,16 +272,3 @@ def log_scalars(logger: Any, values: Mapping[str, float], step: float) -> None:
         logger.log(dict(values), step=step)
     else:
         logger(dict(values), step)
-
-
-def check_logger(logger: Any) -> None:
-    """Refuses what takes no scalars.
-
-    Raises:
-        ValueError: a logger of another kind.
-    """
-    if not callable(logger) and not any(hasattr(logger, name) for name in ("add_scalar", "log_metrics", "log")):
-        raise ValueError(
-            f"logger is a {type(logger).__name__}; give one with add_scalar, log_metrics or log, or a function of "
-            "(values, step)"
-        )

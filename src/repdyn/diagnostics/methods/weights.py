@@ -211,19 +211,15 @@ def _shape(part: object) -> tuple[int, ...] | None:
 def _lacking(network: nn.Module, missing: list[str]) -> list[str]:
     """Missing entries that have no other name under which they came; counts of batches change no number."""
     parts = network.state_dict(keep_vars=True)
-    came = {id(part) for name, part in parts.items() if name not in missing}
-    came |= {part.data_ptr() for name, part in parts.items() if name not in missing and _has_data(part)}
-    return [
-        name
-        for name in missing
-        if id(part := parts.get(name)) not in came
-        and not (_has_data(part) and cast("Tensor", part).data_ptr() in came)
-        and not name.endswith("num_batches_tracked")
-    ]
+    came = {key for name, part in parts.items() if name not in missing for key in _keys(part)}
+    lacking = [name for name in missing if came.isdisjoint(_keys(parts.get(name)))]
+    return [name for name in lacking if not name.endswith("num_batches_tracked")]
 
 
-def _has_data(part: object) -> bool:
-    return isinstance(part, Tensor) and not is_lazy(part) and part.numel() > 0 and part.device.type != "meta"
+def _keys(part: object) -> list[int]:
+    """What two names of one entry have in common: the object, or where its numbers are."""
+    has_numbers = isinstance(part, Tensor) and not is_lazy(part) and part.numel() > 0 and part.device.type != "meta"
+    return [id(part), *([cast("Tensor", part).data_ptr()] if has_numbers else [])]
 
 
 # files
