@@ -423,13 +423,6 @@ def test_accuracy_is_of_the_points_that_have_a_class_and_chance_the_share_of_the
         assert (outcome is not None) == there
 
 
-@pytest.mark.parametrize(("low", "verdict"), [(0.51, "yes"), (0.5, "cannot tell"), (0.2, "cannot tell")])
-def test_it_has_learned_where_the_interval_lies_above_the_largest_class(low, verdict, monkeypatch):
-    accuracy = Interval(0.8, low, 0.9)
-    monkeypatch.setattr(summary, "_accuracy", lambda *_: (accuracy, 0.5))
-    assert decided(summary._learned(seen(), LABELS)) == (verdict, accuracy, 0.5)
-
-
 @pytest.mark.parametrize(
     ("held_out", "verdict"),
     [((0.7, 0.41, 0.8), "no"), ((0.45, 0.4, 0.59), "yes"), ((0.3, 0.2, 0.5), "yes"), ((0.45, 0.3, 0.6), "cannot tell")],
@@ -441,26 +434,83 @@ def test_points_are_memorized_where_held_out_points_are_not_above_chance(held_ou
     assert summary.memorized(learned(), None).verdict == "cannot tell"
 
 
+WIDER = (9, 8, 10)
 FAR, NEAR, OPEN, EDGE = (0.5, 0.4, 0.6), (0.05, 0.02, 0.09), (0.1, 0.05, 0.2), (0.05, 0.02, 0.1)
 
 
+JUDGED = {
+    "collapse": ("within_share", lambda facts: summary._collapse(facts, LABELS)),
+    "bottleneck": ("rank", summary._bottleneck),
+    "odd point": ("lead", summary._odd_point),
+    "features": ("likeness", lambda facts: summary._features(facts, facts, learned())),
+}
+"""The statistic that each sentence rests on, and its function."""
+
+
 @pytest.mark.parametrize(
-    ("shares", "verdict"),
+    ("topic", "verdict", "at", "threshold", "values"),
     [
-        ((FAR, FAR, NEAR, NEAR), "yes"),
-        ((FAR, NEAR, FAR, NEAR), "yes"),
-        ((FAR, OPEN, EDGE, NEAR), "yes"),
-        ((NEAR, NEAR, NEAR, NEAR), "cannot tell"),  # the inputs are collapsed already
-        ((NEAR, NEAR, NEAR, FAR), "no"),
-        ((FAR, NEAR, NEAR, OPEN), "cannot tell"),
-        ((FAR, FAR, FAR, EDGE), "cannot tell"),
-        ((FAR, FAR, FAR, (0.2, 0.1, 0.3)), "cannot tell"),
-        ((FAR, FAR, FAR, (0.05, np.nan, np.nan)), "cannot tell"),
+        ("collapse", "yes", "c", 0.1, (FAR, FAR, NEAR, NEAR)),
+        ("collapse", "yes", "c", 0.1, (FAR, NEAR, FAR, NEAR)),
+        ("collapse", "yes", "c", 0.1, (FAR, OPEN, EDGE, NEAR)),
+        ("collapse", "cannot tell", "c", 0.1, (NEAR, NEAR, NEAR, NEAR)),  # the inputs are collapsed already
+        ("collapse", "no", "c", 0.1, (NEAR, NEAR, NEAR, FAR)),
+        ("collapse", "cannot tell", "c", 0.1, (FAR, NEAR, NEAR, OPEN)),
+        ("collapse", "cannot tell", "c", 0.1, (FAR, FAR, FAR, EDGE)),
+        ("collapse", "cannot tell", "c", 0.1, (FAR, FAR, FAR, (0.2, 0.1, 0.3))),
+        ("collapse", "cannot tell", "c", 0.1, (FAR, FAR, FAR, (0.05, np.nan, np.nan))),
+        ("bottleneck", "cannot tell", "a", 5 / 1.5, ((9, 8, 10), (3, 2, 4), (6, 5, 7))),
+        ("bottleneck", "yes", "a", 7 / 1.5, ((9, 8, 10), (3, 2, 4), (8, 7, 9))),
+        ("bottleneck", "yes", "a", 6 / 1.5, ((7, 6, 8), (3, 2, 3.9), (20, 18, 22))),
+        ("bottleneck", "cannot tell", "a", 6 / 1.5, ((9, 8, 10), (3, 2, 4), (7, 6, 8))),
+        ("bottleneck", "no", "a", 5 / 1.5, ((9, 8, 10), (8, 7, 9), (6, 5, 7))),
+        ("bottleneck", "cannot tell", "a", 8 / 1.5, ((9, 8, 9), (7, 6, 8), (9, 8, 9))),
+        ("bottleneck", "cannot tell", "a", 9 / 1.5, ((10, 9, 11), (7, 4, 10), (9.5, 9, 10), (10, 9, 11))),
+        ("bottleneck", "yes", "b", 8 / 1.5, ((9, 8, 10), (7, 6, 8), (3, 2, 4), (9, 8, 10))),
+        ("bottleneck", "yes", "a", 8 / 1.5, ((9, 8, 10), (3, 2, 4), (7, 6, 8), (9, 8, 10))),
+        ("bottleneck", "yes", "c", 7 / 1.5, (WIDER, WIDER, WIDER, (3, 2, 4), (8, 7, 9))),  # widened by the last map
+        ("bottleneck", "no", "b", 7 / 1.5, (WIDER, (8, 7, 9), (8, 7, 9), (8, 7, 9), (2, 1, 3))),  # which is none itself
+        ("odd point", "yes", "b", 4, ((1.1, 1, 2), (2, 2, 3), (4.1, 4.1, 9), (3, 3, 9))),
+        ("odd point", "no", "b", 4, ((1.1, 1, 2), (2, 2, 3), (4, 4, 9), (3, 3, 9))),
+        ("odd point", "cannot tell", "c", 4, ((4.1, 4, 5), (2, 2, 3), (3, 3, 4), (5, 5, 9))),  # so are the inputs
+        ("odd point", "yes", "c", 4, ((4, 4, 5), (2, 2, 3), (3, 3, 4), (5, 5, 9))),
+        ("odd point", "no", "b", 4, ((1, 1, 1), NAN, (3, 3, 4), (2, 2, 9))),
+        ("features", "yes", "b", 0.8, (NAN, (0.9, 0.88, 0.92), (0.5, 0.4, 0.79), (0.7, 0.6, 0.75))),
+        ("features", "no", "a", 0.95, (NAN, (0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0))),
+        ("features", "cannot tell", "a", 0.8, (NAN, (0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.94, 1.0))),
+        ("features", "cannot tell", "b", 0.8, (NAN, (0.9, 0.88, 0.92), (0.5, 0.4, 0.8), (0.7, 0.6, 0.75))),
+        ("features", "cannot tell", "a", 0.8, (NAN, (0.97, 0.95, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0))),
+        ("features", "cannot tell", "b", 0.8, (NAN, (0.9, 0.7, 0.95), (0.7, 0.5, 0.81), (0.9, 0.8, 0.95))),
     ],
 )
-def test_collapse_is_decided_in_the_last_hidden_layer(shares, verdict, monkeypatch):
-    intervals(monkeypatch, "within_share", **dict(zip(NAMES, shares, strict=False)))
-    np.testing.assert_equal(decided(summary._collapse(seen(), LABELS)), (verdict, Interval(*shares[3]), 0.1))
+def test_verdicts_on_either_side_of_the_thresholds(topic, verdict, at, threshold, values, monkeypatch):
+    statistic, function = JUDGED[topic]
+    names = NAMES[: len(values)]
+    by_layer = dict(zip(names, values, strict=True))
+    intervals(monkeypatch, statistic, **by_layer)
+    monkeypatch.setattr(summary, "expected_norm_ratio", lambda points: 8.0)
+    sentence = function(seen(names))
+    np.testing.assert_equal(decided(sentence), (verdict, Interval(*by_layer[at]), threshold))
+
+
+def test_what_an_odd_point_and_features_need(monkeypatch):
+    intervals(monkeypatch, "lead", a=(2, 2, 3), b=(3, 3, 4), c=(5, 5, 9))
+    monkeypatch.setattr(summary, "expected_norm_ratio", lambda points: 8.0 if points == 12 else np.nan)
+    assert summary._odd_point(seen(NAMES[1:])).verdict == "yes"  # without inputs none of theirs is known
+    for facts in (seen(points=5), seen(["input", "last"])):
+        assert summary._odd_point(facts).verdict == "cannot tell"
+    intervals(monkeypatch, "lead", **dict.fromkeys(NAMES, NAN))
+    assert summary._odd_point(seen()).verdict == "cannot tell"
+    intervals(monkeypatch, "likeness", **dict.fromkeys(NAMES, (0.5, 0.4, 0.6)))
+    few, without = seen(points=7), seen(["input", "last"])
+    assert summary._features(seen(), seen(), learned()).verdict == "yes"
+    for arguments in (
+        (seen(), seen(), learned("cannot tell")),
+        (seen(), None, learned()),
+        (few, few, learned()),
+        (seen(), without, learned()),
+    ):
+        assert summary._features(*arguments).verdict == "cannot tell"
 
 
 def test_collapse_needs_two_recorded_points_of_every_class(monkeypatch):
@@ -484,31 +534,6 @@ def test_collapse_is_of_the_recorded_points_that_have_a_class():
     within = squares @ [3, 3, 2] / 8
     assert sentence.verdict == "yes"
     assert sentence.interval.value == pytest.approx(within / (within + means.var()))
-
-
-@pytest.mark.parametrize(
-    ("ranks", "verdict", "at", "threshold"),
-    [
-        (((9, 8, 10), (3, 2, 4), (6, 5, 7)), "cannot tell", "a", 5 / 1.5),
-        (((9, 8, 10), (3, 2, 4), (8, 7, 9)), "yes", "a", 7 / 1.5),
-        (((7, 6, 8), (3, 2, 3.9), (20, 18, 22)), "yes", "a", 6 / 1.5),
-        (((9, 8, 10), (3, 2, 4), (7, 6, 8)), "cannot tell", "a", 6 / 1.5),
-        (((9, 8, 10), (8, 7, 9), (6, 5, 7)), "no", "a", 5 / 1.5),
-        (((9, 8, 9), (7, 6, 8), (9, 8, 9)), "cannot tell", "a", 8 / 1.5),
-        (((10, 9, 11), (7, 4, 10), (9.5, 9, 10), (10, 9, 11)), "cannot tell", "a", 9 / 1.5),
-        (((9, 8, 10), (7, 6, 8), (3, 2, 4), (9, 8, 10)), "yes", "b", 8 / 1.5),
-        (((9, 8, 10), (3, 2, 4), (7, 6, 8), (9, 8, 10)), "yes", "a", 8 / 1.5),
-        (((9, 8, 10), (9, 8, 10), (9, 8, 10), (3, 2, 4), (8, 7, 9)), "yes", "c", 7 / 1.5),  # widened by the last map
-        (((9, 8, 10), (8, 7, 9), (8, 7, 9), (8, 7, 9), (2, 1, 3)), "no", "b", 7 / 1.5),  # which is none itself
-    ],
-)
-def test_a_bottleneck_is_narrower_than_the_widest_layers_on_both_of_its_sides(
-    ranks, verdict, at, threshold, monkeypatch
-):
-    names = NAMES[: len(ranks)]
-    by_layer = dict(zip(names, ranks, strict=True))
-    intervals(monkeypatch, "rank", **by_layer)
-    assert decided(summary._bottleneck(seen(names))) == (verdict, Interval(*by_layer[at]), threshold)
 
 
 LINEAR = {"a": "Linear", "b": "ReLU", "c": "Linear", "last": "Linear"}
@@ -545,52 +570,6 @@ def test_a_bottleneck_needs_eight_points_three_layers_and_a_rank_of_each(monkeyp
     without = RecordedLayers(seen(NAMES[:3]).layers, [], None, np.arange(12))
     for facts in (seen(NAMES[:3], points=7), seen(NAMES[:2]), without, seen()):
         assert summary._bottleneck(facts).verdict == "cannot tell"
-
-
-@pytest.mark.parametrize(
-    ("leads", "verdict", "at"),
-    [
-        ({"input": (1.1, 1, 2), "a": (2, 2, 3), "b": (4.1, 4.1, 9), "c": (3, 3, 9)}, "yes", "b"),
-        ({"input": (1.1, 1, 2), "a": (2, 2, 3), "b": (4, 4, 9), "c": (3, 3, 9)}, "no", "b"),
-        ({"input": (4.1, 4, 5), "a": (2, 2, 3), "b": (3, 3, 4), "c": (5, 5, 9)}, "cannot tell", "c"),
-        ({"input": (4, 4, 5), "a": (2, 2, 3), "b": (3, 3, 4), "c": (5, 5, 9)}, "yes", "c"),
-        ({"input": (1, 1, 1), "a": NAN, "b": (3, 3, 4), "c": (2, 2, 9)}, "no", "b"),
-    ],
-)
-def test_a_point_is_odd_above_half_of_the_expected_lead(leads, verdict, at, monkeypatch):
-    intervals(monkeypatch, "lead", **leads)
-    monkeypatch.setattr(summary, "expected_norm_ratio", lambda points: 8.0 if points == 12 else np.nan)
-    assert decided(summary._odd_point(seen())) == (verdict, Interval(*leads[at]), 4.0)
-    without_inputs = {"yes": "yes", "no": "no", "cannot tell": "yes"}[verdict]
-    assert summary._odd_point(seen(NAMES[1:])).verdict == without_inputs
-    for facts in (seen(points=5), seen(["input", "last"])):
-        assert summary._odd_point(facts).verdict == "cannot tell"
-    intervals(monkeypatch, "lead", **dict.fromkeys(NAMES, NAN))
-    assert summary._odd_point(seen()).verdict == "cannot tell"
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "c", "verdict", "at", "threshold"),
-    [
-        ((0.9, 0.88, 0.92), (0.5, 0.4, 0.79), (0.7, 0.6, 0.75), "yes", "b", 0.8),
-        ((0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0), "no", "a", 0.95),
-        ((0.97, 0.96, 0.98), (0.99, 0.98, 1.0), (0.98, 0.94, 1.0), "cannot tell", "a", 0.8),
-        ((0.9, 0.88, 0.92), (0.5, 0.4, 0.8), (0.7, 0.6, 0.75), "cannot tell", "b", 0.8),
-        ((0.97, 0.95, 0.98), (0.99, 0.98, 1.0), (0.98, 0.951, 1.0), "cannot tell", "a", 0.8),
-        ((0.9, 0.7, 0.95), (0.7, 0.5, 0.81), (0.9, 0.8, 0.95), "cannot tell", "b", 0.8),
-    ],
-)
-def test_features_are_decided_where_the_network_has_changed_most(a, b, c, verdict, at, threshold, monkeypatch):
-    by_layer = {"a": a, "b": b, "c": c}
-    intervals(monkeypatch, "likeness", **by_layer)
-    assert decided(summary._features(seen(), seen(), learned())) == (verdict, Interval(*by_layer[at]), threshold)
-    for arguments in (
-        (seen(), seen(), learned("cannot tell")),
-        (seen(), None, learned()),
-        (seen(points=7), seen(points=7), learned()),
-        (seen(), seen(["input", "last"]), learned()),
-    ):
-        assert summary._features(*arguments).verdict == "cannot tell"
 
 
 def test_held_out_points_are_compared_with_their_labels():
