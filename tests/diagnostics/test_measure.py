@@ -217,6 +217,7 @@ def test_steps_of_a_stream_have_the_given_sizes():
     names = ["input", *(f"blocks.{i}" for i in range(4))]
     equal, own = (measure(model, X, residual=Residual(names, steps=sizes)) for sizes in (None, steps))
     assert Residual(names, steps=steps).step_sizes == steps
+    assert Residual(["a", "b", "c"], steps=[0.25, 0.75 + 5e-10]).step_sizes == pytest.approx([0.25, 0.75])
     np.testing.assert_allclose(own["kinetic_energy"], equal["kinetic_energy"] * (0.25 / np.array(steps)) ** 2)
 
 

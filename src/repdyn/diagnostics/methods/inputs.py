@@ -66,19 +66,13 @@ class Inputs:
 
 
 def as_inputs(
-    model: nn.Module,
-    inputs: object,
-    *,
-    axis: int = 0,
-    batch_size: int | None = None,
-    unpack: Callable[[object], tuple] | None = None,
-    points: int | None = None,
+    model: nn.Module, inputs: object, *, batch_size: int | None = None, points: int | None = None, **how: Any
 ) -> Inputs:
     """What the network is run on, in its precision and on its device; arguments and errors are those of `read_inputs`.
 
     What `read_inputs` has read is not read again.
     """
-    given = inputs if isinstance(inputs, Inputs) else read_inputs(model, inputs, axis=axis, unpack=unpack)
+    given = inputs if isinstance(inputs, Inputs) else read_inputs(model, inputs, **how)
     batches = given.batches
     here = batches.placed(model) if isinstance(batches, StoredBatches) else [placed(batch, model) for batch in batches]
     usable = replace(given, batches=here, points=given.points if points is None else points)
