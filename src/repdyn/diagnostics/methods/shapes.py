@@ -86,15 +86,10 @@ def find_shapes(reader: NetworkReader, functions: bool) -> tuple[dict[str, Layer
         shapes |= _with_windows(shapes, first, last, reader, functions)
     if len(passes) == 2 and INPUT not in reader.axes and not depends_on_the_batch(reader):
         _check_independence(shapes, first, last, reader)
-    same = [
-        name
-        for name, value in last.items()
-        if name not in (INPUT, OUTPUT) and not name.endswith(":input") and same_numbers(value, output)
-    ]
     modules = dict(named_modules(reader.model))
-    ours = (INPUT, OUTPUT)
-    calls = [name for name in last if name == whole(name) and name not in ours and not name.endswith(":input")]
-    linear = [name for name in calls if is_linear(modules.get(base(name)))]
+    calls = [name for name in last if name not in (INPUT, OUTPUT) and not name.endswith(":input")]
+    same = [name for name in calls if same_numbers(last[name], output)]
+    linear = [name for name in calls if name == whole(name) and is_linear(modules.get(base(name)))]
     ends = [name for name in linear if name in same]
     ends = ends or [name for name in linear[-1:] if _ordered_alike(last[name], output)]
     same = [INPUT, *same] if same_numbers(last.get(INPUT), output) else same
