@@ -74,8 +74,8 @@ def hooks_apart(model: nn.Module, off: Collection[int], changing: set[int]) -> I
         changing: gets the ids of those that return something of their own.
     """
     hooks = user_hooks(model)
-    flags = [(entries, dict(entries)) for entries in _flags(model)] if hooks else []
-    registries = {id(hook.registry): (hook.registry, dict(hook.registry)) for hook in hooks}
+    changed = [*(hook.registry for hook in hooks), *(_flags(model) if hooks else ())]
+    registries = {id(registry): (registry, dict(registry)) for registry in changed}
     memo = own_parts(model) if hooks else {}  # copied apart
     for hook in hooks:
         if hook.backward or id(hook.function) in off:
@@ -91,8 +91,6 @@ def hooks_apart(model: nn.Module, off: Collection[int], changing: set[int]) -> I
             after |= {key: entry for key, entry in registry.items() if key not in before}
             registry.clear()
             registry.update(after)
-        for entries, before in flags:
-            entries.update({key: entry for key, entry in before.items() if key in own})
 
 
 def own_parts(model: nn.Module) -> dict[int, Any]:

@@ -111,10 +111,6 @@ class Outputs:
         return output.argmax(dim=1).numpy()
 
 
-def _prediction_distance(outputs: Outputs) -> dict[str, object]:
-    return {"prediction_distance": distances(outputs.layer(OUTPUT), outputs.pairs)}
-
-
 def _input_distance(outputs: Outputs) -> dict[str, object]:
     try:
         rows = outputs.layer(outputs.inputs)
@@ -148,10 +144,6 @@ def _loss(outputs: Outputs) -> dict[str, object]:
     return {"loss": float(cross_entropy(rows, labels, form_of(rows, labels, outputs.planned)))}
 
 
-def _accuracy(outputs: Outputs) -> dict[str, object]:
-    return {"accuracy": float(np.mean(outputs.decisions() == outputs.classes))}
-
-
 def _classifier(outputs: Outputs) -> dict[str, object]:
     """NC2 of the classifier, NC3, NC4."""
     name = outputs.classifier
@@ -173,11 +165,11 @@ def _classifier(outputs: Outputs) -> dict[str, object]:
 
 
 OF_OUTPUT: tuple[tuple[str, str, Callable[[Outputs], Mapping[str, object]]], ...] = (
-    ("pairs", "prediction_distance", _prediction_distance),
+    ("pairs", "prediction_distance", lambda out: {"prediction_distance": distances(out.layer(OUTPUT), out.pairs)}),
     ("pairs", "input_distance", _input_distance),
     ("targets", "targets", _targets),
     ("loss", "loss", _loss),
-    ("accuracy", "accuracy", _accuracy),
+    ("accuracy", "accuracy", lambda out: {"accuracy": float(np.mean(out.decisions() == out.classes))}),
     ("classifier", "classifier", _classifier),
 )
 """Measure, what is missing where it fails, and function."""
