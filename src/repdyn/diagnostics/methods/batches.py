@@ -79,8 +79,13 @@ class Batch(NamedTuple):
         return self.changed(take)
 
     def fresh(self) -> Batch:
-        """Copies for one forward pass, which may work in place on what it is given."""
+        """Copies of all arguments."""
         return self.changed(_copied)
+
+    def through(self, model: nn.Module) -> Any:
+        """What a network returns for copies of the arguments, as it may work in place on what it is given."""
+        given = self.fresh()
+        return model(*given.args, **given.kwargs)
 
     def changed(self, change: Callable[[Any], object]) -> Batch:
         """The same with every argument changed, and with every entry of lists, tuples and dicts among them."""
@@ -178,10 +183,10 @@ def _at(batch: Batch, device: torch.device, kind: torch.dtype | None) -> Batch:
 def _is_taken(model: nn.Module, batch: Batch) -> bool:
     """Whether the network takes the first two points of a batch."""
     size = batch.length(0)
-    part = (batch if size is None or size <= 2 else batch.taken(spread(size, 2), 0)).fresh()
+    part = batch if size is None or size <= 2 else batch.taken(spread(size, 2), 0)
     try:
         with undisturbed(model, grad=True):
-            model(*part.args, **part.kwargs)
+            part.through(model)
     except Exception:
         return False
     return True

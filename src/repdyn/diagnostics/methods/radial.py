@@ -79,9 +79,8 @@ def normalized_maps(reader: NetworkReader) -> list[Normalized]:
             maps[source] = Normalized(source, modules[source], module, isinstance(module, BATCH_NORMS))
 
     batch, _ = reader.inputs.spread(TRIED_ON)
-    given = batch.fresh()
     with reader.undisturbed(batch_statistics=True), watched(reader.model, emit):
-        reader.model(*given.args, **given.kwargs)
+        batch.through(reader.model)
     return list(maps.values())
 
 
@@ -132,8 +131,7 @@ def _output_of_some(reader: NetworkReader) -> Tensor:
     """What the network returns for a few points, with the statistics of these."""
     batch, _ = reader.inputs.spread(TRIED_ON)
     with reader.undisturbed(batch_statistics=True):
-        given = batch.fresh()
-        return reader.output(reader.model(*given.args, **given.kwargs)).detach().double()
+        return reader.output(batch.through(reader.model)).detach().double()
 
 
 def change_when_doubled(reader: NetworkReader, target: Normalized, before: Tensor) -> float:
@@ -204,7 +202,7 @@ def _gradients(
         for entry, parts in zip(free, copies, strict=True):
             stack.enter_context(_replaced(reader.model, entry.module, parts))
         stack.enter_context(watched(reader.model, emit))
-        value = _loss(reader, batch, loss)
+        value = loss(reader.output(batch.through(reader.model)))
         slopes = dict(zip(map(id, flat), torch.autograd.grad(value, flat, allow_unused=True), strict=True))
     rows: dict[str, tuple[Array, Array]] = {}
     cut: dict[str, str] = {}
@@ -219,11 +217,6 @@ def _gradients(
     return rows, cut
 
 
-def _loss(reader: NetworkReader, batch: Batch, loss: OfOutput) -> Tensor:
-    given = batch.fresh()
-    return loss(reader.output(reader.model(*given.args, **given.kwargs)))
-
-
 def _depends(reader: NetworkReader, target: Normalized, batch: Batch, loss: OfOutput, before: Tensor) -> bool:
     """Whether the loss is another one with other weights of a map, of the same size and in another direction."""
     generator = torch.Generator().manual_seed(0)
@@ -233,7 +226,7 @@ def _depends(reader: NetworkReader, target: Normalized, batch: Batch, loss: OfOu
         name: nn.Parameter(part + noise[name] * (part.norm() / noise[name].norm())) for name, part in parts.items()
     }
     with _replaced(reader.model, target.module, others), reader.undisturbed(batch_statistics=True):
-        return bool(_loss(reader, batch, loss) != before)
+        return bool(loss(reader.output(batch.through(reader.model))) != before)
 
 
 def _nodes(value: Tensor) -> set[str]:

@@ -245,14 +245,14 @@ class NetworkReader:
 
     def _trace(self, off: Collection[int], changing: set[int]) -> dict[str, object]:
         """What every module gets and returns for two points."""
-        part = self.inputs.spread(2)[0].fresh()
+        part, _ = self.inputs.spread(2)
         trace: dict[str, object] = {}
 
         def keep(name: str, value: object) -> None:
             trace[name] = value.detach().clone() if isinstance(value, Tensor) else None
 
         with undisturbed(self.model, off=off, changing=changing, **self.needs), watched(self.model, keep):
-            for name, value in parts_of(OUTPUT, self.model(*part.args, **part.kwargs)):
+            for name, value in parts_of(OUTPUT, part.through(self.model)):
                 keep(name, value)
         return trace
 
@@ -281,7 +281,7 @@ class NetworkReader:
                 emit(head, part)
 
         def once() -> object:
-            given = batch.fresh()
+            given = batch.fresh()  # outside, since copies are no layers
             with watched(self.model, with_heads, functions=functions):
                 return self.model(*given.args, **given.kwargs)
 
