@@ -25,14 +25,6 @@ def images(points=40):
     return xr.Dataset({"image": (("point", "row", "column"), values), "label": ("point", labels)})
 
 
-def test_a_block_adds_the_convolution_of_the_positive_part_over_the_number_of_blocks():
-    torch.manual_seed(0)
-    block, x = convolutional.Block(3, 5), torch.randn(2, 3, 4, 4)
-    with torch.no_grad():
-        wanted = x + nn.functional.conv2d(x.clamp(min=0), block.conv.weight, padding=1) / 5
-        torch.testing.assert_close(block(x), wanted)
-
-
 def test_the_network_is_the_chain_of_its_layers():
     torch.manual_seed(0)
     model, x = convolutional.ConvolutionalNetwork(3, 2, 5, 6, 10).double().eval(), torch.randn(7, 1, 6, 6).double()
