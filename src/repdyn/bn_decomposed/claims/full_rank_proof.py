@@ -130,7 +130,8 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     where="Appendix B, eqs. (18)-(20)",
     line=390,
     kind_of_slip="slip in a proof",
-    assumes="no two columns are collinear; columns of any length",
+    assumes="no two columns are collinear; columns of any length, all in the relation (14) ($a_i \\ne 0$); $w x_i \\ne "
+    "0$ for each of them, as for almost all rows",
     words=r"Then, for a sufficiently small $\epsilon > 0$ ... $\left(\mathbf{w}_{\ell} - (1+\epsilon) "
     r"\frac{\mathbf{w}_{\ell} \mathbf{x}_i}{\|\mathbf{x}_i\|} \mathbf{x}_i^T\right) \mathbf{x}_i < 0$",
     kind="identity",

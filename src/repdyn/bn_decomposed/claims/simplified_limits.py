@@ -321,8 +321,9 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     "model gives for most batches of many points.",
     sought="Follows from items 1, 2 and 4: all interior points share a direction in the limit, which leaves the two "
     "extremes, and these are orthogonal, so that not both can be within 45 degrees of it; the farther one is "
-    "at 71.6 degrees or more, at any $n$ from 3 on. Tried: three points, where the cluster is a single point,"
-    " and equal extremes, where both leave it.",
+    "at 71.6 degrees or more, at any $n$ from 3 on, so that every angle up to that in place of 45 degrees gives "
+    "one or two as well. Tried: three points, where the cluster is a single point, and equal extremes, where both "
+    "leave it.",
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""

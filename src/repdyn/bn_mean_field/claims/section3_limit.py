@@ -398,7 +398,7 @@ NOT_SEPARATING = "starts that do not separate"
     where="Section 3.3, Theorem 5",
     words=r"then $\bar{\rho}_{\infty}$ is a global minimizer of $\bar{L}(\rho)$ over all probability distributions",
     line=352,
-    assumes="Assumption 3; the start separates; the flow converges in $W_2$",
+    assumes="Assumption 3, bounded inputs as in Assumption 2; the start separates; the flow converges in $W_2$",
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
     control={
@@ -444,6 +444,8 @@ def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
     where="Section 3.3, Theorem 5 (ours)",
     kind="qualitative",
     origin="ours",
+    assumes=r"Gaussian inputs of $\Sigma = \mathrm{diag}(5, 1)$, squared loss, targets that neurons can represent; "
+    "ReLU, and erf, which meets Assumption 3",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
     control={
         part: false_world("the losses and speeds of a separating start", _losses_of_separating)

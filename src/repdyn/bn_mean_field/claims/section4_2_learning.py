@@ -128,6 +128,7 @@ EXCHANGED = replace_labels("network", {"BN": "vanilla", "vanilla": "BN", "vanill
     where="Section 4.1 (ours)",
     kind="comparison",
     origin="ours",
+    assumes="ReLU, squared loss, Gaussian inputs, all weights trained with one step; steps at which both models learn",
     states="At equal step $y = x_1$, which can be learned with b frozen, takes more iterations with BN than without "
     r"on data with $\Sigma = \mathrm{diag}(5, 1)$.",
     control={
