@@ -329,8 +329,8 @@ def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
     apart = tree_limits["deep_apart"]
     gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
-    ratios, angles = (gaussian[[f"{name}_first", f"{name}_last"]].to_array() for name in ("ratio", "angle"))
-    both = ((ratios < 0.5) & (angles > 45)).all("variable").values
+    first, last = ((gaussian[f"ratio_{end}"] < 0.5) & (gaussian[f"angle_{end}"] > 45) for end in ("first", "last"))
+    both = (first & last).values
     sizes, points = np.unique(gaussian["points"].values).astype(int).tolist(), gaussian["points"].values
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),
