@@ -287,7 +287,8 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     },
     remark="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from"
     r" 0 to $n - 1$; (26) as printed is true too, as $\gamma$ never grows with a column, but the last term of "
-    "(27) asks for a column $n + 1$, which does not exist.",
+    "(27) asks for a column $n + 1$, which does not exist. The distribution function of the wait is at least the "
+    "geometric one, not majorized by it; its tail is.",
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Sum of 1/gamma over the columns; means of the waits and of y against their bounds."""
