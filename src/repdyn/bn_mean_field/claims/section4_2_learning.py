@@ -279,8 +279,8 @@ def many_lengths_widen_the_range(feature_learning: xr.Dataset) -> Verdict:
     control=false_world(
         "small and large neurons exchanged", lambda data: exchange("radius", *data["radius"].values.tolist())(data)
     ),
-    remark=f"$y = x_1$. {UNSTATED}. Targets at 45 and 90 degrees, and steps from a quarter to five times this one, give "
-    "the same.",
+    remark=f"$y = x_1$. {UNSTATED}. Targets at 45 and 90 degrees, and steps from a quarter to five times this one, "
+    "give the same.",
 )
 def small_neurons_converge_first(magnitudes: xr.Dataset) -> Verdict:
     """Short less long neurons, starts with random signs as samples: shares near the axis, and turns since the start."""
