@@ -476,3 +476,15 @@ def test_the_circle_with_n_classes_would_be_as_printed():
     assert CLAIMS["bnd-ex1-count"](*printed).status == HOLDS
     half = changed([CELLS], "patterns_seen", slice(2, 4), [3, 5])
     assert CLAIMS["bnd-ex1-count"](*half).status == REFUTED
+
+
+@pytest.mark.parametrize(
+    ("changes", "share"),
+    [({}, 1.0), ({"ratio_first": 0.501}, 0.5), ({"ratio_last": 0.501}, 0.5), ({"angle_last": 44.9}, 0.5)],
+)
+def test_both_extremes_escape_only_where_each_is_far_and_long(changes, share):
+    data = limits()
+    half = data["case"] % 2 == 0
+    data = data.assign({name: data[name].where(half, value) for name, value in changes.items()})
+    (found,) = (facts for name, facts in CLAIMS["bnd-thm11-ntwo"](data).facts.items() if name.startswith("share"))
+    assert found == [share]

@@ -21,9 +21,11 @@ from repdyn.base.claims import Claim, Statement, claim
 from repdyn.base.controls import Control, wrong_formula
 from repdyn.base.datasets import variable
 from repdyn.base.facts import Facts
-from repdyn.base.verdicts import Test, Verdict, deviation
+from repdyn.base.verdicts import Verdict, deviation
 
 FORMS = ("printed", "corrected", "control")
+EQUAL = "equal to the independent derivation"
+NOT_EXCEEDED = "no excess over the bound"
 
 
 class Errors(NamedTuple):
@@ -91,10 +93,17 @@ def largest_errors(audit: xr.Dataset) -> xr.Dataset:
 
 
 def decide_formula(
-    audit: xr.Dataset, equation: str, tolerance: float, reason: str, facts: Facts | None = None
+    audit: xr.Dataset,
+    equation: str,
+    tolerance: float,
+    reason: str,
+    facts: Facts | None = None,
+    *,
+    expected: str = EQUAL,
 ) -> Verdict:
     """The verdict on one formula of the audit: largest error over all draws of the printed and corrected forms."""
-    printed, corrected = (_error(audit[form].sel(equation=equation), tolerance, reason) for form in FORMS[:2])
+    forms = (audit[form].sel(equation=equation) for form in FORMS[:2])
+    printed, corrected = (deviation(errors, tolerance, expected=expected, reason=reason) for errors in forms)
     return Verdict.from_tests(printed, corrected, facts=facts)
 
 
@@ -112,22 +121,20 @@ def formula_claim(
     """
     dataset, equation, tolerance, reason = audit
     decide = _decide_our_formula if says.get("origin") == "ours" else decide_formula
+    expected = NOT_EXCEEDED if says.get("kind") == "bound" else EQUAL
 
     def check(errors: xr.Dataset) -> Verdict:
-        return decide(errors, equation, tolerance, reason)
+        return decide(errors, equation, tolerance, reason, expected=expected)
 
     statement: Statement = {"kind": "identity", **says}
     declared = claim(id, control=with_wrong_formula(control, equation), **statement)(check)
     return replace(declared, data=(dataset,), decided=decided)
 
 
-def _decide_our_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str) -> Verdict:
+def _decide_our_formula(audit: xr.Dataset, equation: str, tolerance: float, reason: str, *, expected: str) -> Verdict:
     """The verdict on a formula of ours: largest error over all draws of the corrected form."""
-    return Verdict.from_tests(_error(audit["corrected"].sel(equation=equation), tolerance, reason))
-
-
-def _error(errors: xr.DataArray, tolerance: float, reason: str) -> Test:
-    return deviation(errors, tolerance, expected="equal to the independent derivation", reason=reason)
+    errors = audit["corrected"].sel(equation=equation)
+    return Verdict.from_tests(deviation(errors, tolerance, expected=expected, reason=reason))
 
 
 def with_wrong_formula(says: str, *equations: str) -> Control:

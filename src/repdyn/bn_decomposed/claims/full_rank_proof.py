@@ -130,7 +130,8 @@ def next_row_raises_the_rank(stalled_rows: xr.Dataset) -> Verdict:
     where="Appendix B, eqs. (18)-(20)",
     line=390,
     kind_of_slip="slip in a proof",
-    assumes="no two columns are collinear; columns of any length",
+    assumes="no two columns are collinear; columns of any length, all in the relation (14) ($a_i \\ne 0$); $w x_i \\ne "
+    "0$ for each of them, as for almost all rows",
     words=r"Then, for a sufficiently small $\epsilon > 0$ ... $\left(\mathbf{w}_{\ell} - (1+\epsilon) "
     r"\frac{\mathbf{w}_{\ell} \mathbf{x}_i}{\|\mathbf{x}_i\|} \mathbf{x}_i^T\right) \mathbf{x}_i < 0$",
     kind="identity",
@@ -286,7 +287,8 @@ def index_below(rows_to_full_rank: xr.Dataset) -> xr.Dataset:
     },
     remark="With $y_t = r_t - r_{t-1}$ as defined, the wait in (22)-(26) is $y_{t+1}$, and the sum in (27) runs from"
     r" 0 to $n - 1$; (26) as printed is true too, as $\gamma$ never grows with a column, but the last term of "
-    "(27) asks for a column $n + 1$, which does not exist.",
+    "(27) asks for a column $n + 1$, which does not exist. The distribution function of the wait is at least the "
+    "geometric one, not majorized by it; its tail is.",
 )
 def sum_over_columns(rows_to_full_rank: xr.Dataset) -> Verdict:
     """Sum of 1/gamma over the columns; means of the waits and of y against their bounds."""

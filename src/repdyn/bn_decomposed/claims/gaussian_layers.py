@@ -198,7 +198,9 @@ def orthogonal(layer: xr.Dataset) -> Test:
     where="Appendix F, Theorem 13, item 3",
     line=1061,
     assumes="an invariant representation (Definition 12)",
-    words="holds for any W . The second observation then implies",
+    words=r"holds for any W . The second observation then implies ... "
+    r"$\boldsymbol{x}_1^{(t+1)}\cdot\hat{\boldsymbol{\nu}}_c = \text{ReLU}\left(W\tilde{\boldsymbol{x}}_1\right)\cdot "
+    r"\text{ReLU}\left(W\tilde{\boldsymbol{x}}_{n+1}\right) = 0,$",
     kind="identity",
     states="The odd point and the mean of the cluster are orthogonal after the layer, for every draw of the weights.",
     formula=r"x_1' \cdot \hat\nu_c = 0",

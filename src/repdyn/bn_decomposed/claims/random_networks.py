@@ -148,7 +148,8 @@ def full_angle(n: int) -> float:
     "bnd-fig5-60",
     where="Introduction; Appendix A, Figure 5(a)",
     line=320,
-    assumes=("batch normalization without recentering; rescaling as in (2)-(3); batch and width are not stated"),
+    assumes="batch normalization without recentering; whether its scale is still measured from the mean, as in (2), "
+    "batch and width are not stated",
     words="the output angles are approximately 60°",
     kind="published number",
     states="With batch normalization without recentering the typical angle after 30 layers is approximately 60 "

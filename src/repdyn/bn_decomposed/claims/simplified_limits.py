@@ -321,15 +321,16 @@ def best_possible_bounds(tree_limits: xr.Dataset) -> Verdict:
     "model gives for most batches of many points.",
     sought="Follows from items 1, 2 and 4: all interior points share a direction in the limit, which leaves the two "
     "extremes, and these are orthogonal, so that not both can be within 45 degrees of it; the farther one is "
-    "at 71.6 degrees or more, at any $n$ from 3 on. Tried: three points, where the cluster is a single point,"
-    " and equal extremes, where both leave it.",
+    "at 71.6 degrees or more, at any $n$ from 3 on, so that every angle up to that in place of 45 degrees gives "
+    "one or two as well. Tried: three points, where the cluster is a single point, and equal extremes, where both "
+    "leave it.",
 )
 def one_or_two_points_escape(tree_limits: xr.Dataset) -> Verdict:
     """Points at more than 45 degrees from an interior point, counted over all points of deep layers."""
     apart = tree_limits["deep_apart"]
     gaussian = tree_limits.where(tree_limits["kind"] == "gaussian", drop=True)
-    ratios, angles = (gaussian[[f"{name}_first", f"{name}_last"]].to_array() for name in ("ratio", "angle"))
-    both = ((ratios < 0.5) & (angles > 45)).all("variable").values
+    first, last = ((gaussian[f"ratio_{end}"] < 0.5) & (gaussian[f"angle_{end}"] > 45) for end in ("first", "last"))
+    both = (first & last).values
     sizes, points = np.unique(gaussian["points"].values).astype(int).tolist(), gaussian["points"].values
     return Verdict.from_tests(
         none((apart < 1) | (apart > 2), "no batch with none or more than two points apart"),

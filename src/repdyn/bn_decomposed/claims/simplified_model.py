@@ -175,7 +175,7 @@ IN_N_ALONE = wrong_formula("a bound in $n$ alone, that of equal gaps", without_t
     where="Section III, Theorem 10; Appendix C",
     line=227,
     assumes="distinct components; every sequence of positive and negative transformations",
-    words=r"Then, there exists a finite $t_0 \geq 0$ such that",
+    words=r"Then, there exists a finite $t_0 \geq 0$ such that $\mathsf{x}^{(t_0)}$ is stable",
     kind="limit",
     states="From distinct points, every row has at most three clusters from some finite layer on.",
     formula=r"\exists\, t_0 < \infty: \quad c(x^{(t_0)}) \le 3",
@@ -225,7 +225,9 @@ def rows_become_stable(tree_limits: xr.Dataset, narrow_gap: xr.Dataset, cluster_
     where="Appendix D, eqs. (36)-(40)",
     line=591,
     assumes="a row of two clusters, one of them at zero",
-    words="contributes to the inner product, with a value equal to $c^2$",
+    words="the total contribution is ... "
+    r"$=c_{\ell}^{2}\left(\frac{n-n_{\ell}}{n}\right)^{2}"
+    r"\left\{\left(\frac{n-n_{\ell}}{n}\right)^{2}+\left(\frac{n_{\ell}}{n}\right)^{2}\right\}^{T-1}$",
     kind="identity",
     states="The descendants after $T$ layers of a two-cluster row with positive coordinate $c$ contribute $c^2 "
     r"\left(\frac{n-m}{n}\right)^2 \left(\left(\frac{n-m}{n}\right)^2 + \left(\frac{m}{n}\right)^2\right)^{T-1}$ to "

@@ -178,8 +178,8 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     "bnd-thm14-hyp",
     where="Section III, Theorem 14, hypothesis",
     line=270,
-    kind_of_slip="slip in a proof",
-    assumes="Definition 12",
+    kind_of_slip="result changes",
+    assumes="Definition 12; two points or more",
     words=r"be an invariant representation such that $||x_1 - \nu_c|| =$ $R > \frac{n}{n-1}$",
     kind="bound",
     states="Theorem 14 is about invariant representations whose odd point is farther than $n / (n - 1)$ from the "
@@ -207,6 +207,12 @@ def cluster_contracts(contraction: xr.Dataset, gaussian_layer: xr.Dataset) -> Ve
     sought="Corrected form: bnd-thm14-1-2, -3 and -4 use no more than $R > n/(n-1)$, and hold in one dimension, for "
     "one neuron and next to the border. That no batch meets the printed form: $(n-1)^2 + 1 < n^2$ for each $n"
     r" \ge 2$.",
+    defence="The text before the theorem is about a representation somewhat similar to an invariant one, and a cluster "
+    "of positive radius cannot be that of Definition 12. So the hypothesis is a slip of the words, and the proof, "
+    "which uses the distance $R$ alone, is right.",
+    answer="Items 1 to 3 of Definition 12 fix $R$ whatever the radius of the cluster, so that one of them has to be "
+    "broken, by a share of about $1/(n - 1)$ at least, and which one the paper does not say. As printed the theorem is "
+    "about no batch; who applies it needs another condition, the one on $R$ alone that the proof uses.",
 )
 def hypothesis_can_be_met(gaussian_layer: xr.Dataset, contraction: xr.Dataset) -> Verdict:
     """R of Definition 12 against n/(n-1); then items 1 to 4 for batches that meet R > n/(n-1) alone."""

@@ -47,8 +47,8 @@ def _round_off(audit: xr.Dataset) -> tuple[float, str]:
     kind="identity",
     states=r"For centered data batch normalization of $b^T x$ is $\bar b^T x$ with $\bar b = b / \sqrt{b^T \Sigma b}$.",
     control=false_world("data of mean 1 instead of 0", with_wrong_formula("data of mean 1", equations.NORMALIZER).data),
-    possible_ocr_error=True,
-    remark=r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, which is no matrix product.",
+    remark=r"The norm is printed as $\sqrt{b^T \Sigma b^T}$, here and where $\|b\|_\Sigma$ is introduced, which is no "
+    r"matrix product; $\sqrt{b^T \Sigma b}$ is meant, as the covariance demands.",
 )
 def normalizer(formula_audit: xr.Dataset) -> Verdict:
     """Torch's BatchNorm1d without eps against the formula."""
@@ -74,7 +74,10 @@ def one_function(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-eq6-sign",
     where="Section 2.1, eq. (6)",
-    words="the gradient flow ... which is given by the following ODEs",
+    words=r"given by the following ODEs ... $\dot{a}_{k} = -\frac{\partial L(\theta)}{\partial a_{k}} = \frac{1}{m} "
+    r"\mathbb{E} l'(f(\mathbf{x},\theta), y) \sigma(\bar{\mathbf{b}}_{k}^{T} \mathbf{x}),$ ... $\dot{\mathbf{b}}_{k} = "
+    r"-\frac{\partial L(\theta)}{\partial \mathbf{b}_{k}} = \frac{1}{m} \mathbb{E} l'(f(\mathbf{x},\theta), y) a "
+    r"\sigma'(\bar{\mathbf{b}}_{k}^{T} \mathbf{x})$",
     line=59,
     assumes="Assumption 1",
     kind_of_slip="misprint",
@@ -135,7 +138,8 @@ def norms_are_conserved(formula_audit: xr.Dataset, equivalence: xr.Dataset) -> V
 @claim(
     "bnm-eq7",
     where="Section 2.2, eq. (7)",
-    words=r"the dynamics of $\bar{\theta}$ is induced by the gradient flow for the BN model",
+    words=r"the dynamics of $\bar{\theta}$ is induced by the gradient flow for the BN model ... $\dot{a}_{k} = "
+    r"\frac{1}{m} \mathbb{E}l'(f_{0}(\mathbf{x},\bar{\theta}), y)\sigma(\bar{\mathbf{b}}_{k}^{T}\mathbf{x}),$",
     line=74,
     assumes=r"unit length, $\|b_k\| = 1$, as assumed after eq. (6)",
     kind_of_slip="misprint",
@@ -169,7 +173,8 @@ def velocity_of_normalized_weights(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-eq8",
     where="Section 2.2, eq. (8)",
-    words=r"the gradient flow for the vanilla non-BN model at $\bar{\theta}$ is",
+    words=r"the gradient flow for the vanilla non-BN model at $\bar{\theta}$ is ... $\dot{a}_{k} = \frac{1}{m} "
+    r"\mathbb{E}l'(f_{0}(\mathbf{x},\bar{\theta}), y)\sigma(\bar{\mathbf{b}}_{k}^{T}\mathbf{x}),$",
     line=81,
     kind_of_slip="misprint",
     kind="identity",
@@ -220,7 +225,7 @@ def velocity_field_on_manifold(formula_audit: xr.Dataset) -> Verdict:
     where="Section 4, eqs. (21), (22); eq. (10)",
     words="We compare the dynamics of the models with BN ... and without BN",
     line=368,
-    assumes="time rescaled by the width",
+    assumes=r"time rescaled by the width; $\ell'(f)$ stands for $\ell'(f, y)$, unit lengths are not needed",
     kind="identity",
     states="In mean-field time the two gradient flows are eqs. (21) and (22).",
     control={
@@ -264,7 +269,8 @@ def size_of_data_in_a_direction(formula_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-sec42-1c",
     where="Section 4.2, the two displays",
-    words="for models without BN, we have ... for models with BN, we have",
+    words=r"for models without BN, we have ... for models with BN, we have ... $\dot{\mathbf{b}}_2 = \frac{1}{c} "
+    r"\dot{\mathbf{b}}_1$",
     line=396,
     assumes=r"$b_2 = c b_1$ with $c > 0$, equal $a$, and $\sigma'(c w) = \sigma'(w)$",
     kind="identity",

@@ -93,6 +93,7 @@ def metric_is_symmetric(metric_audit: xr.Dataset) -> Verdict:
     where="Section 2.2, Proposition 1, proof",
     words=r"h is strictly positive definite on $T_{\mathbf{b}}\Omega$",
     line=118,
+    assumes=r"Assumption 1: $\Sigma \succ 0$",
     kind="bound",
     states=r"$h$ is positive definite on the tangent space.",
     control=wrong_formula(r"the whole space, where $G \Sigma b = 0$", replace_variables(smallest="smallest_in_space")),
@@ -161,8 +162,11 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
 @claim(
     "bnm-thm2",
     where="Section 2.2, Theorem 2",
-    words=r"The manifold gradient of ... on $\mathcal{M}$ with respect $\bar{\theta}$ is",
+    words=r"The manifold gradient of ... on $\mathcal{M}$ with respect $\bar{\theta}$ is ... $= -\frac{1}{m} "
+    r"\mathbb{E}l'(f_0(\mathbf{x},\bar{\theta}), y) \sigma(\bar{\mathbf{b}}_k^T \mathbf{x}),$ ... $= -\frac{1}{m} "
+    r"\|\bar{\mathbf{b}}_k\|^2$",
     line=122,
+    assumes=r"Assumption 1; $G$ on the manifold of each neuron",
     kind_of_slip="misprint",
     kind="identity",
     states="The manifold gradient of $L_0$ is the right-hand side of Theorem 2.",
@@ -180,7 +184,8 @@ def eigenvalues_of_the_metric(metric_audit: xr.Dataset) -> Verdict:
     message="Theorem 2 states minus the gradient",
     cause="In the metric of the theorem the gradient has a plus sign in both lines; what the statement prints is "
     "the velocity of the gradient flow.",
-    consequence="Both lines change sign; the factor $1/m$ is right.",
+    consequence="Both lines change sign; the factor $1/m$ is right. The words before (15), that the velocity is the "
+    "manifold gradient, lack the minus too; (15) has it.",
     sought="Proof on the study's page. Degenerate cases: a neuron with $a_k = 0$ has no inner gradient in either "
     "form; equal neurons share theirs; $d = 1$ leaves the $a$-line. Where ReLU meets an input on its edge $L_0$ "
     r"has no gradient, and both sides agree for any common choice of $\sigma'(0)$.",
@@ -211,7 +216,9 @@ def manifold_gradient(formula_audit: xr.Dataset, metric_audit: xr.Dataset) -> Ve
 euclidean_gradient = formula_claim(
     "bnm-thm2-proof",
     where="Section 2.2, Theorem 2, proof",
-    words=r"the gradient of $L_0$ with respect to $\mathbf{\bar{b}}_k$ under Euclidean metric is",
+    words=r"the gradient of $L_0$ with respect to $\mathbf{\bar{b}}_k$ under Euclidean metric is ... "
+    r"$\partial_{\bar{\mathbf{b}}_k} L_0(\bar{\theta}) = \mathbb{E}l'(f_0(\mathbf{x},\bar{\theta}), y) a_k "
+    r"\sigma'(\bar{\mathbf{b}}_k^T \mathbf{x}) \mathbf{x}.$",
     line=128,
     kind_of_slip="slip in a proof",
     states=r"The Euclidean gradient is $\partial_{\bar b_k} L_0 = \mathbb{E}\, l' a_k \sigma'(\bar b_k^T x) x$, "
@@ -257,6 +264,7 @@ def flows_are_equal(equivalence: xr.Dataset) -> Verdict:
     where="Section 2.2 (ours)",
     kind="identity",
     origin="ours",
+    assumes=r"$d \ge 2$, $\Sigma \succ 0$",
     states=r"$(\Omega, G)$ is isometric to the round unit sphere by $b \mapsto b/\|b\|$, so distances on $\mathcal M$ "
     r"are $\sqrt{(a-a')^2 + \angle(b,b')^2}$.",
     control={

@@ -323,12 +323,13 @@ def trajectories_are_equicontinuous(equicontinuity: xr.Dataset) -> Verdict:
     r"\right)^2",
     control=wrong_formula("chords in the corrected form", replace_variables(coupled="chord")),
     message="Straight chords are too short for distances on the manifold",
-    cause=r"The distance (16) is measured along geodesics; along an eigen-direction of variance $\lambda$ these are "
-    r"$\sqrt{\lambda}$ times their chords, longer where $\lambda > 1$.",
+    cause=r"The distance (16) is measured along geodesics; next to an eigen-direction of variance $\lambda$ these are "
+    r"$\sqrt{\lambda}$ times their chords, longer where $\lambda > 1$. At $\Sigma = I$ an arc is longer than its "
+    "chord, too.",
     consequence="With the distance on the manifold in place of the chords the line is right, and the proof goes on.",
     sought="The mean squared distance is the cost of one coupling, so never below the optimum; equal where no "
     r"exchange of neurons is cheaper. The printed chords fail as soon as one eigenvalue of $\Sigma$ exceeds 1, at "
-    "$m = 1$ already.",
+    r"$m = 1$ already, and at $\Sigma = I$ for each turn.",
 )
 def coupling_bounds_the_distance(equicontinuity: xr.Dataset) -> Verdict:
     """Exact W2 on M against the coupling of the proof, with chords and with geodesics."""
@@ -398,7 +399,7 @@ NOT_SEPARATING = "starts that do not separate"
     where="Section 3.3, Theorem 5",
     words=r"then $\bar{\rho}_{\infty}$ is a global minimizer of $\bar{L}(\rho)$ over all probability distributions",
     line=352,
-    assumes="Assumption 3; the start separates; the flow converges in $W_2$",
+    assumes="Assumption 3, bounded inputs as in Assumption 2; the start separates; the flow converges in $W_2$",
     kind="limit",
     states="From a separating start a flow that converges reaches the global minimum.",
     control={
@@ -444,6 +445,8 @@ def _losses_of_separating(minimization: xr.Dataset) -> xr.Dataset:
     where="Section 3.3, Theorem 5 (ours)",
     kind="qualitative",
     origin="ours",
+    assumes=r"Gaussian inputs of $\Sigma = \mathrm{diag}(5, 1)$, squared loss, targets that neurons can represent; "
+    "ReLU, and erf, which meets Assumption 3",
     states="Separation cannot be dropped: point masses come to rest at a positive loss.",
     control={
         part: false_world("the losses and speeds of a separating start", _losses_of_separating)

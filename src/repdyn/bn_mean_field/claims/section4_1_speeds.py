@@ -114,6 +114,8 @@ def _one_power_less(target_scan: xr.Dataset) -> xr.Dataset:
     where="Section 4.1 (ours)",
     kind="identity",
     origin="ours",
+    assumes=r"$\Sigma \succ 0$, mean-field time; $E(\psi)$ is $\mathbb{E}\, \ell' \sigma(\bar b^T x)$ at the angle "
+    r"$\psi$ of $\Sigma^{1/2} b$, and the torque its derivative times $a$",
     states="In two dimensions the speed is the torque of the residual in the whitened plane times "
     r"$\sqrt{\det\Sigma}/(\|b\| \|u\|_\Sigma^2)$: at equal torque neurons are faster where data vary little.",
     formula=r"\|\dot b\| = |a E'(\psi)| \frac{\sqrt{\det\Sigma}}{\|b\| \|u\|_\Sigma^2}, \quad u = \frac{b}{\|b\|}",
@@ -186,9 +188,10 @@ def order_of_magnitude(speed_ratio: xr.Dataset) -> Verdict:
     origin="ours",
     assumes="the setting of Figure 1: variances 5 and 1, one step for both models, iteration 500",
     states="For $y = x_1$, where both models have reached the same loss, BN's fastest neuron is not faster than the "
-    "vanilla model's: at iteration 500 the vanilla model is slow because it has finished.",
+    "vanilla model's.",
     control=false_world("speeds at equal iteration, not at equal loss", replace_variables(matched_ratio="ratio")),
-    remark="The facts are of the start with both signs of $a$ at each direction.",
+    remark="At iteration 500 the vanilla model is slow because it has nearly finished, as its loss shows. The facts "
+    "are of the start with both signs of $a$ at each direction.",
 )
 def speeds_at_matched_loss(speed_ratio: xr.Dataset) -> Verdict:
     """Vanilla speed read where its loss equals BN's at the figure's iteration, step of Figure 1."""

@@ -42,6 +42,8 @@ def no_neuron_shrinks(first_step: xr.Dataset) -> Verdict:
     where="Section 4.3 (ours)",
     kind="identity",
     origin="ours",
+    assumes=r"gradient descent with step $h$, no $\epsilon$ in the normalization; the direction of $b$ and all else is "
+    "the same at each length $r$",
     states=r"One step takes a neuron of length $r$ to $r_1 = \sqrt{r^2 + (h g / r)^2}$, $g$ its speed at unit length.",
     formula=r"r_1 = \sqrt{r^2 + \left( \frac{h g}{r} \right)^2}",
     control=false_world(VANILLA, exchange("model", "BN", "vanilla")),
@@ -118,6 +120,8 @@ def _critical_to_the(power: float) -> Callable[[xr.Dataset], xr.Dataset]:
     where="Section 4.3 (ours)",
     kind="scaling",
     origin="ours",
+    assumes=r"gradient descent with step $h$, no $\epsilon$ in the normalization; the direction of $b$ and all else is "
+    "the same at each length $r$",
     states=r"After one step shorter neurons are longer only for $r < r^* = \sqrt{h g}$; the smallest result is "
     r"$\sqrt{2 h g}$ at $r^*$, beyond it $r_1$ grows with $r$.",
     formula=r"\frac{d r_1}{d r} < 0 \Leftrightarrow r < r^* = \sqrt{h g}",

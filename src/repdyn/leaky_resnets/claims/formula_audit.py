@@ -72,7 +72,8 @@ weights_of_a_path = formula_claim(
 lagrangian_splits = formula_claim(
     "lrn-lagr-terms",
     where="Section 1.3, three terms",
-    words="we can decompose the inside of the integral as three terms",
+    words="we can decompose the inside of the integral as three terms ... "
+    r"$+ \tilde{L}\left\langle\partial_p A_p, A_p\right\rangle_{K_p^+}$",
     line=120,
     assumes=r"$\operatorname{Im} A_p^T \subset \operatorname{Im} \sigma(A_p)^T$",
     kind_of_slip="misprint",
@@ -106,7 +107,7 @@ cross_term_integrates = formula_claim(
     control="Frobenius norms in place of pseudo-determinants",
     decided="Gauss quadrature along paths of linear networks from starts of rank 3 against the ends; absolute error.",
     remark=r"Weights of finite norm carry $A_p = \Phi_p A_0$ with $\Phi_p$ invertible, so the rank is constant by "
-    "itself.",
+    "itself. With a bias the term is integrable, too: the determinants are then those of $A$ with a row of ones.",
 )
 
 

@@ -108,7 +108,8 @@ layer_is_pulled_back = formula_claim(
     line=228,
     kind_of_slip="result changes",
     assumes="invertible weights; truncation maps as in (2.9)",
-    words=r"the vectors in the $\ell$ -th hidden layer are given by",
+    words=r"the vectors in the $\ell$ -th hidden layer are given by ... $x_{j,i}^{(\ell)} = W^{(\ell)}"
+    r"\mathcal{I}^{(\ell)}(x_{j,i}^{(0)}),$",
     states="A hidden layer is the cumulative weight times the composed truncation maps.",
     correction="The cumulative bias is missing.",
     formula=r"x^{(\ell)} = W^{(\ell)} \underline{\tau}^{(\ell)}(x^{(0)})",
@@ -137,7 +138,7 @@ output_is_pulled_back = formula_claim(
     line=234,
     kind_of_slip="missing hypothesis",
     assumes="an output layer with a bias as in (2.4), whose value is not stated",
-    words="The vectors in the output layer are obtained by",
+    words=r"The vectors in the output layer are obtained by ... $= W^{(L+1)} \underline{\tau}^{(L)}(x_{j,i}^{(0)}),$",
     states="The output is the cumulative weight times the composed truncation maps.",
     correction="Only with the output bias $b_{L+1} = -W_{L+1} b^{(L)}$, which is never stated.",
     formula=r"x^{(L+1)} = W^{(L+1)} \underline{\tau}^{(L)}(x^{(0)})",
@@ -172,7 +173,7 @@ metric_is_invariant = formula_claim(
     line=273,
     kind_of_slip="misprint",
     assumes="$W^{(L+1)} = W_{L+1} W^{(L)}$, the metric tensor $(W^{(L+1)})^T W^{(L+1)}$",
-    words=r"the pullback metric in $\mathfrak{L}_0$ is invariant under",
+    words=r"the pullback metric in $\mathfrak{L}_0$ is invariant under ... $W^{(L+1)} \rightarrow W^{(L+1)} A^{-1}$",
     states="The pullback metric does not change if the hidden cumulative weight is multiplied by an invertible matrix "
     "and the cumulative output weight by its inverse.",
     correction="The layer's own output weight must be multiplied by the inverse, not the cumulative one.",

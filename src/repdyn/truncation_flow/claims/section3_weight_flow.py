@@ -43,7 +43,8 @@ bias_flow_is_the_gradient = formula_claim(
     kind_of_slip="result changes",
     assumes="cluster separated truncations; aligned weights, so that W = R is orthogonal (Theorem 3.2); the cost "
     "(3.15), in which each cluster meets its own map alone (tf-def31-comp); no point on a plane $u_i = 0$",
-    words=r"the gradient flow for the cumulative weights $R_{\ell}$ , $\ell = 1, \dots, Q$ , is determined by",
+    words=r"the gradient flow for the cumulative weights ... is determined by ... $M^{(\ell)}(x) := \frac{1}{2} "
+    r"\left( x(\beta^{(\ell)} + \tilde{y}_\ell)^T R_\ell^T + R_\ell(\beta^{(\ell)} + \tilde{y}_\ell)x^T \right).$",
     kind="identity",
     states=r"The weight flow is $\partial_s R = \Omega R$, $\Omega$ the mean of the commutators $[H, M]$.",
     correction="A quadratic term is missing in $M$.",
@@ -153,7 +154,7 @@ sign_of_the_weight_flow = formula_claim(
     line=559,
     kind_of_slip="misprint",
     assumes="the generator of (3.22), whose flow (3.37) has the other sign",
-    words="We use the expressions for the gradient flow equations as given in Corollary 3.5",
+    words=r"the gradient flow equations as given in Corollary 3.5 ... $= -\Omega_\ell R_\ell$",
     states="The weights move against the generator.",
     correction="They move with it, as (3.21) has it; with the minus sign the cost rises.",
     formula=r"\partial_s R_\ell = -\Omega_\ell R_\ell",
@@ -220,7 +221,8 @@ matrix_elements = formula_claim(
     line=533,
     kind_of_slip="misprint",
     assumes="the assumptions of Theorem 3.2, the generator (3.22)",
-    words=r"where the matrix elements of $\Omega_\ell$ are given by",
+    words=r"where the matrix elements of $\Omega_\ell$ are given by ... $(\nu_i - \nu_j)$ ... $\left( x_i "
+    r"(R_\ell(\beta^{(\ell)} + \tilde{y}_\ell))_j + (R_\ell(\beta^{(\ell)} + \tilde{y}_\ell))_i x_j \right)$",
     states="(3.38) gives the matrix elements of (3.22).",
     correction=r"A factor $\frac12$ is missing; in (4.3) the sum over sectors also repeats the integral.",
     formula=r"[\Omega]_{ij} = \sum_\nu (\nu_i - \nu_j) \left( (J_{1,\nu})_i b_j + b_i (J_{1,\nu})_j \right)",

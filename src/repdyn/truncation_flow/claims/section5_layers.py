@@ -203,7 +203,8 @@ general_weight_flow = formula_claim(
     line=841,
     kind_of_slip="result changes",
     assumes="aligned weights",
-    words="is contained in the intersection set",
+    words=r"is contained in the intersection set ... $(\tau^{(\ell'-1,1)})^{-1}(\mathcal{S}_{\ell'}^{\perp}) \cap "
+    r"(\tau^{(\ell',1)})^{-1}(\mathcal{S}_{\ell'+1}^+) \cap$",
     kind="bound",
     states=("A layer's bias feels a point where the later layers see it in their positive sectors."),
     correction=r"Only where no later layer sees it in its negative sector: $H \ne 0$ means not in the negative "
@@ -250,7 +251,8 @@ def renormalized_domain(counterexamples: xr.Dataset) -> Verdict:
     kind_of_slip="misprint",
     possible_ocr_error=True,
     assumes="cluster separated truncations",
-    words="If cluster separated truncations exist ... then they satisfy the condition that",
+    words="If cluster separated truncations exist ... then they satisfy the condition that ... "
+    r"$R_\ell^T H^{(\ell)}(x) R_\ell x' = x'$",
     kind="identity",
     states="With separated truncations the pattern of an own point takes the points of other clusters to themselves.",
     correction="The pattern of a point of another cluster is the identity.",
@@ -329,7 +331,7 @@ lemma_7_2 = formula_claim(
     line=1090,
     kind_of_slip="misprint",
     assumes="aligned weights; on planes the convention $h(0) = 0$ of (3.9), which (3.13) uses for all x",
-    words=r"For any $x \in \mathbb{R}^Q$ , the following holds",
+    words=r"For any $x \in \mathbb{R}^Q$ , the following holds ... $= (P_{\ell, Q}^-(x))^T$",
     states="The gradient in the bias of a layer is the error pulled back, with a plus sign.",
     correction="With a minus sign, as in (7.14), the last line of its own proof.",
     formula=r"\partial_{\beta^{(\ell)}} \frac{1}{2} |\tau^{(Q,1)}(x) - \tilde y|^2 = (P_{\ell,Q}^-)^T \left( "
