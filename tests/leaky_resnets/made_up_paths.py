@@ -2,7 +2,8 @@
 
 import numpy as np
 import xarray as xr
-from tests.leaky_resnets.made_up import put, samples
+from tests.leaky_resnets.made_up import samples
+from tests.made_up import changed
 
 LAYER_COUNTS, IRREGULARITIES = np.array([17, 18]), np.array([0.5, 1.0])
 SHORT = -IRREGULARITIES / (4 * 17**2)  # the sum of the printed steps of 17 layers less 1
@@ -133,7 +134,7 @@ LABORATORY = xr.Dataset(
     },
     {"bias": BIAS, "effective_depth": LAB_DEPTHS, "seed": [0, 1], "p": P, "rank": 3},
 )
-(LABORATORY,) = put((LABORATORY,), {"negative_mass": 1e-2}, {"effective_depth": 3.0, "p": P[5]})
+(LABORATORY,) = changed(LABORATORY, {"effective_depth": 3.0, "p": P[5]}, negative_mass=1e-2)
 ONE_PATH = {"bias": 1, "effective_depth": 24.0, "seed": 1}
 COUNTS, PATHS = np.array([20, 40, 160, 640]), ("bias", "seed", "layer_count")
 

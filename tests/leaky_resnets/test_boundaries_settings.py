@@ -9,24 +9,19 @@ import pytest
 import xarray as xr
 from tests.leaky_resnets.made_up import (
     CLAIMS,
-    CORRECTED,
     FEW,
-    HOLDS,
     MANY,
     MOST,
-    READING,
-    REFUTED,
     SEEDS,
     SPECTRA,
     STAGED,
-    UNDECIDED,
     boundary_failures,
     case_failures,
     decided,
     layer_positions,
-    put,
     restart_measures,
 )
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -107,7 +102,7 @@ LENGTHS = {"maps": [DECAYED, FREE], "seed": np.arange(SEEDS), "steps": [500, 100
 TRAINED = xr.Dataset(
     {"median_hamiltonian": full(tuple(LENGTHS), xr.DataArray([4.0, 9.0, 3.0], dims="steps"), **LENGTHS)}
 )
-TRAINED = put((TRAINED,), {"median_hamiltonian": 3.5}, {"maps": DECAYED})[0]
+(TRAINED,) = changed(TRAINED, {"maps": DECAYED}, median_hamiltonian=3.5)
 FINER = xr.DataArray([10.0, 20.0, 40.0], {"layers": [10, 20, 40]})
 REFINED = xr.Dataset(
     {
@@ -132,7 +127,7 @@ LOSSES = {
     "seed": np.arange(SEEDS),
 }
 GROWTH = xr.Dataset({"output_size": full(tuple(LOSSES), RECORDS**0.3, **LOSSES)})
-GROWTH = put((GROWTH,), {"output_size": 1.0}, {"loss_name": "mean squared error"})[0]
+(GROWTH,) = changed(GROWTH, {"loss_name": "mean squared error"}, output_size=1.0)
 GRADIENTS = xr.Dataset(
     {"gradient_error": (("draw", "cost"), [[0.0, 0.5], [0.0, 0.5]])}, {"cost": ["|f* - A|^2 / N", "|f* - A|^2 / 2"]}
 )
@@ -315,11 +310,11 @@ def test_too_few_seeds_or_networks_far_from_critical_points_decide_nothing():
 @pytest.mark.parametrize(("layer", "status"), [(3, HOLDS), (4, READING), (5, READING), (6, READING), (7, HOLDS)])
 def test_six_dimensions_are_counted_at_three_positions(layer, status):
     """The layers whose middle is next to 0.25, 0.3 and 0.35 of eighteen equidistant ones are the fifth to seventh."""
-    data = put((SCHEMED, STAGED), {"p": positions(1.0, 1.0)}, {})
+    data = changed((SCHEMED, STAGED), {}, p=positions(1.0, 1.0))
     changes, place = spectrum([1.0] * 3, layer)
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place)).status == status
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place | {"scheme": "irregular"})).status == HOLDS
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place | {"maps": FIXED})).status == HOLDS
+    assert CLAIMS["lrn-fig2b"](*changed(data, place, **changes)).status == status
+    assert CLAIMS["lrn-fig2b"](*changed(data, place | {"scheme": "irregular"}, **changes)).status == HOLDS
+    assert CLAIMS["lrn-fig2b"](*changed(data, place | {"maps": FIXED}, **changes)).status == HOLDS
 
 
 @pytest.mark.parametrize("size", ["dimension", "width", "points", "steps"])
@@ -330,7 +325,7 @@ def test_smaller_networks_than_the_papers_say_nothing_of_its_settings(size):
 
 
 def test_the_papers_settings_are_of_learned_maps_in_any_order():
-    broken = put((PAPER,), {"separation_place": 5.0}, {"maps": FIXED})[0]
+    (broken,) = changed(PAPER, {"maps": FIXED}, separation_place=5.0)
     assert CLAIMS["lrn-literal"](broken.isel(maps=[1, 0])).status == HOLDS
 
 
@@ -339,7 +334,7 @@ def test_the_papers_settings_are_of_learned_maps_in_any_order():
     [(0.99e-12, 1.0, HOLDS), (1.01e-12, 0.99e-12, CORRECTED), (1.01e-12, 1.01e-12, REFUTED)],
 )
 def test_momenta_at_the_output_are_those_of_one_cost(half, right, status):
-    (data,) = put((GRADIENTS,), {"gradient_error": xr.DataArray([right, half], dims="cost")}, {"draw": 1})
+    (data,) = changed(GRADIENTS, {"draw": 1}, gradient_error=xr.DataArray([right, half], dims="cost"))
     data["gradient_error"][0] = 0.0
     assert CLAIMS["lrn-critical"](data).status == status
     assert decided("lrn-critical", (GRADIENTS,)) == (CORRECTED, "rejected")

@@ -9,19 +9,13 @@ import pytest
 import xarray as xr
 from tests.leaky_resnets.made_up import (
     CLAIMS,
-    CORRECTED,
     FEW,
-    HOLDS,
     MANY,
     MOST,
-    READING,
-    REFUTED,
     SEEDS,
-    UNDECIDED,
     boundary_failures,
     case_failures,
     decided,
-    put,
     samples,
 )
 from tests.leaky_resnets.made_up_chains import (
@@ -37,6 +31,7 @@ from tests.leaky_resnets.made_up_chains import (
     by_maps,
     chains,
 )
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -277,7 +272,7 @@ def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
     assert {id: status for id, status in found.items() if status != (HOLDS, "rejected")} == {}
 
 
-GROWN = put(DATA["lrn-fig3"], {"length": 1.0 * DEPTH}, {})
+GROWN = changed(DATA["lrn-fig3"], {}, length=1.0 * DEPTH)
 
 
 def test_controls_of_figure_3_change_the_verdict_where_the_length_grows():
@@ -300,7 +295,7 @@ def test_controls_of_figure_3_change_the_verdict_where_the_length_grows():
 @pytest.mark.parametrize("maps", [[DECAYED, FREE], DECAYED, FREE])
 def test_the_correction_of_figure_3_fails_where_an_exponent_passes_its_boundary(names, boundary, below, above, maps):
     def status(x):
-        return CLAIMS["lrn-fig3"](*put(GROWN, dict.fromkeys(names, DEPTH**x), {"maps": maps})).status
+        return CLAIMS["lrn-fig3"](*changed(GROWN, {"maps": maps}, **dict.fromkeys(names, DEPTH**x))).status
 
     of_one_kind = {REFUTED: READING} if isinstance(maps, str) else {}
     wanted = [of_one_kind.get(outcome, outcome) for outcome in (below, above)]
@@ -334,7 +329,7 @@ def test_one_kind_of_maps_changes_the_verdict_only_of_claims_on_it(id):
     changes, place, kinds = COUNTED[id]
     for maps in MAPS:
         outside = REFUTED if id in OF_ONE or (id, maps) == ("lrn-prop5-trained", NO_BIAS) else READING
-        found = CLAIMS[id](*put(DATA[id], changes, place | {"maps": maps})).status
+        found = CLAIMS[id](*changed(DATA[id], place | {"maps": maps}, **changes)).status
         assert found == (outside if maps in kinds else HOLDS), maps
 
 
