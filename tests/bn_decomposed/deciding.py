@@ -1,6 +1,10 @@
 """Decisions for tests: outcomes by name, and of many claims at once whether the control of every part is rejected."""
 
+from tests.made_up import changed, claims_by_id
+
 from repdyn.base.decisions import decide_claim
+
+CLAIMS = claims_by_id("bn_decomposed")
 
 
 def decided(claims, datasets):
@@ -29,31 +33,21 @@ def on(*data):
     return data
 
 
-def changed(datasets, variable, place, value):
-    """The datasets with one place of a variable at another value, or what a function makes of the one there.
-
-    A variable that several datasets hold is called with the dataset's position: `stable_depth@1`.
-    """
-    name, _, position = variable.partition("@")
-    (home,) = [int(position)] if position else [i for i, data in enumerate(datasets) if name in data]
-    copies = [data.copy(deep=True) for data in datasets]
-    array = copies[home][name].values.astype(float)
-    array[place] = value(array[place]) if callable(value) else value
-    copies[home][name] = (copies[home][name].dims, array)
-    return copies
-
-
 def failing(verdict):
     """Names of the parts of the deciding form that do not pass, "" for a form without parts."""
     parts = verdict.decisive.parts or {"": verdict.decisive}
     return {name for name, test in parts.items() if test.outcome != "passes"}
 
 
-def check_boundary(claim, datasets, status, case, turned="does not hold"):
-    """Fails unless one value outside its region changes the verdict, in the named parts and no others."""
-    parts, variable, place, inside, outside = case
-    before, after = (claim(*changed(datasets, variable, place, value)) for value in (inside, outside))
-    assert not failing(before) & parts, (variable, "inside")
-    assert failing(after) == failing(before) | parts, (variable, "outside")
-    assert failing(before) or before.status == status, (variable, "inside")
-    assert after.status == turned, (variable, "outside")
+def check_borders(claim, datasets, status, turned, rows):
+    """Fails unless a value outside its region changes the verdict, in the named parts and no others.
+
+    A row holds the parts, the variable, the place, a value just inside and one just outside.
+    """
+    assert claim(*datasets).status == status
+    for parts, variable, place, inside, outside in rows:
+        before, after = (claim(*changed(datasets, place, **{variable: value})) for value in (inside, outside))
+        assert not failing(before) & parts, (variable, "inside")
+        assert failing(after) == failing(before) | parts, (variable, "outside")
+        assert failing(before) or before.status == status, (variable, "inside")
+        assert after.status == turned, (variable, "outside")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_decomposed.deciding import changed
+from tests.bn_decomposed.deciding import CLAIMS
 from tests.bn_decomposed.made_up_layers import (
     OF_SEEDS,
     SEEDS,
@@ -22,21 +22,18 @@ from tests.bn_decomposed.made_up_layers import (
     rests,
     waits,
 )
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
-from repdyn.base.claims import claims_of
 from repdyn.base.sampled import at_look
-from repdyn.pipeline.run.execute.loading import load_modules
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}
-HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"
-UNDECIDED, UNSTATED = "not decidable at this scale", "not reproducible as stated"
+UNSTATED = "not reproducible as stated"
 ROUND_OFF = np.finfo(float).eps * 20 * 64  # twenty layers of width 64
 WIDE_SPREAD = np.linspace(-1, 1, SEEDS)  # an interval of 1.0 either way, across a boundary in its middle
 
 
 def one(data, variable, place, value):
     """A dataset with one place at another value."""
-    (result,) = changed([data], variable, place, value)
+    (result,) = changed(data, place, **{variable: value})
     return result
 
 

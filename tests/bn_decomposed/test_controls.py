@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_decomposed.deciding import changed, decided, failing, on
+from tests.bn_decomposed.deciding import CLAIMS, decided, failing, on
 from tests.bn_decomposed.made_up_layers import (
     LARGE_OF_ODD,
     ablation,
@@ -43,11 +43,7 @@ from tests.bn_decomposed.made_up_theorems import (
     tree,
 )
 from tests.bn_decomposed.test_borders_sampled import gains
-
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
-
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}
+from tests.made_up import changed
 
 
 def with_variables(data, **others):
@@ -57,10 +53,8 @@ def with_variables(data, **others):
 
 def shallow(**last):
     """Deep networks whose first layer shows nothing of what the last one shows."""
-    data = deep(**last)
     first = {"second_to_first": 0.9, "odd_angle": 70.0, "intra_angle": 90.0, **dict.fromkeys(LARGE_OF_ODD, 0.3)}
-    for name, value in first.items():
-        (data,) = changed([data], name, (..., 0), value)
+    (data,) = changed(deep(**last), (..., 0), **first)
     return data
 
 
@@ -98,14 +92,8 @@ def of_tails():
 
 def of_tree():
     """A tree with a tie in layer 0, after which its excess is one less."""
-    data = tree()
-    for name, place, value in (
-        ("excess", (0, slice(1, None)), 2),
-        ("excess_by_algorithm", (0, slice(1, None)), 2),
-        ("interior_rows_least", (0, slice(1, None)), 0),
-        ("ties", (0, 0), 1),
-    ):
-        (data,) = changed([data], name, place, value)
+    later = changed(tree(), (0, slice(1, None)), excess=2, excess_by_algorithm=2, interior_rows_least=0)
+    (data,) = changed(later, (0, 0), ties=1)
     return data.assign(
         parted_rows=0 * data["ties"] + 5, gram_difference_of_wide_rows=0 * data["ties"] + 0.1, three_tied=data["ties"]
     )
@@ -118,9 +106,8 @@ def of_limits(data):
 def of_deep_batches():
     """A symmetric batch and one with a far point, of which one extreme alone is odd."""
     data = limits(which="sharp").assign(deep_kind=("deep", ["symmetric", "outlier"]))
-    for name in ("ratio", "cosine"):
-        (data,) = changed([data], f"deep_{name}_last", 1, 0.9)
-    return data
+    (far,) = changed(data, 1, deep_ratio_last=0.9, deep_cosine_last=0.9)
+    return far
 
 
 def of_moments():
