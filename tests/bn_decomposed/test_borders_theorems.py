@@ -9,6 +9,7 @@ import pytest
 from tests.bn_decomposed.deciding import CLAIMS, check_borders, failing, on
 from tests.bn_decomposed.made_up_theorems import (
     DRAWS,
+    EQUATIONS,
     all_batches,
     amplitudes,
     audit,
@@ -305,10 +306,8 @@ def test_sharp_bounds_fail_where_neither_extreme_satisfies_them(part):
 @pytest.mark.parametrize(("id", "equation", "parts"), ERRORS)
 def test_error_of_one_draw_refutes_a_formula_of_appendix_c(id, equation, parts):
     for draw in range(3):
-        place = (["31", "31 mixed", "32", "33", "35b", "35c", "35d", "35e", "35f"].index(equation), draw)
-        inside, outside = (
-            changed(audit("", 0.0), place, printed=error, corrected=error) for error in (0.99e-9, 1.01e-9)
-        )
+        place = (EQUATIONS.index(equation), draw)
+        inside, outside = (changed(audit(), place, printed=error, corrected=error) for error in (0.99e-9, 1.01e-9))
         assert CLAIMS[id](*inside).status == HOLDS
         verdict = CLAIMS[id](*outside)
         assert verdict.status == REFUTED
@@ -317,7 +316,7 @@ def test_error_of_one_draw_refutes_a_formula_of_appendix_c(id, equation, parts):
 
 def test_a_printed_step_of_the_chain_that_is_wrong_is_not_excused_by_a_right_one():
     """No correction is given for (35), so what is printed decides."""
-    wrong = changed(audit("", 0.0), (4, -1), printed=1.01e-9)
+    wrong = changed(audit(), (4, -1), printed=1.01e-9)
     assert CLAIMS["bnd-eq35"](*wrong).status == REFUTED
 
 
