@@ -1,25 +1,8 @@
-"""Decisions for tests: outcomes by name, and of many claims at once whether the control of every part is rejected."""
+"""Decisions for tests: outcomes of parts by name, and verdicts on both sides of a boundary."""
 
 from tests.made_up import changed, claims_by_id
 
-from repdyn.base.decisions import decide_claim
-
 CLAIMS = claims_by_id("bn_decomposed")
-
-
-def decided(claims, datasets):
-    """Verdict of every claim by id; fails with the list of parts whose control is missing or not rejected."""
-    decisions = {claim.id: decide_claim(claim, datasets) for claim in claims}
-    weak = [
-        (id, row["part"], row["control_outcome"])
-        for id, decision in decisions.items()
-        for row in decision.evidence
-        if row["control"] and row["control_outcome"] != "rejected"
-    ]
-    missing = {id: parts for id, decision in decisions.items() if (parts := decision.ledger["uncontrolled_parts"])}
-    assert not weak, f"controls that do not turn their part: {weak}"
-    assert not missing, f"parts without a control: {missing}"
-    return {id: decision.ledger["verdict"] for id, decision in decisions.items()}
 
 
 def outcome(verdict, form, part):
