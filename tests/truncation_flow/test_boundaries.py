@@ -370,7 +370,7 @@ def test_corrected_claims_hold_as_printed_where_the_printed_form_is_right():
 
 def met(between, at_a_point):
     """The staircase with so many points met in two cases."""
-    times = [np.where(STATIONS < count, 1.0, np.inf) for count in (between, at_a_point)]
+    times = [np.where(count > STATIONS, 1.0, np.inf) for count in (between, at_a_point)]
     return changed(STAIRCASE, slice(BETWEEN, BELOW), meeting_by_events=times)
 
 

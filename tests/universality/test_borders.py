@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, REFUTED, changed, controls_that_do_not_turn
+from tests.made_up import CORRECTED, HOLDS, REFUTED, changed, claims_by_id, controls_that_do_not_turn
 from tests.universality import test_borders_data_sets, test_borders_default_network, test_borders_two_points
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
-
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 ROUNDING, SOLVED, STEPPED = 1e-11, 1e-7, 1e-6
 AUDITED = {  # claim: equation of the audit, tolerance
     "uni-eq7-reduction": ("(7), (19)-(21)", SOLVED),

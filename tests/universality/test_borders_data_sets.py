@@ -5,12 +5,20 @@ Where a claim takes an interval, it ends just inside of the border, lies across 
 
 import numpy as np
 import xarray as xr
-from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, changed, controls_that_do_not_turn, in_logs, near
+from tests.made_up import (
+    HOLDS,
+    READING,
+    REFUTED,
+    UNDECIDED,
+    Border,
+    changed,
+    claims_by_id,
+    controls_that_do_not_turn,
+    in_logs,
+    near,
+)
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
-
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 N = 12  # networks
 HALF, FOUR_FIFTHS = np.sqrt(0.5), np.sqrt(0.8)  # correlations that explain these shares of the variance
 PART = {"all entries": 0.703, "between classes": 0.512}

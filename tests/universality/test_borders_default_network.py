@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, in_logs, near, skew
+from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, claims_by_id, in_logs, near, skew
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.universality.theory.published import FIT_LOSSES
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 N = 12  # networks
 ALTERED = ("factor two", "square", "minus removed", "term removed")
 RATES = ("eta_h", "eta_y")

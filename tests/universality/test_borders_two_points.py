@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, Border, near, skew
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, Border, claims_by_id, near, skew
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.universality.theory.final import from_amplitudes
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 N = 12  # networks
 ROWS = (*FIGURE_2, "very_high")
 NONE, ALL = np.zeros(N, int), np.ones(N, int)
