@@ -6,40 +6,20 @@ well inside, so a claim on all rows, layers or draws must fail at the one that i
 
 import numpy as np
 import pytest
+from tests.bn_decomposed import made_up_theorems as theorems
 from tests.bn_decomposed.deciding import CLAIMS, check_borders, failing, on
-from tests.bn_decomposed.made_up_theorems import (
-    DRAWS,
-    EQUATIONS,
-    all_batches,
-    amplitudes,
-    audit,
-    cells,
-    coordinates,
-    descendants,
-    hexagon,
-    interior,
-    limits,
-    narrow,
-    ranks,
-    rows,
-    splits,
-    stalled,
-    survivors,
-    tails,
-    tree,
-)
 from tests.made_up import CORRECTED, HOLDS, REFUTED, changed
 
 from repdyn.bn_decomposed.theory.tree_formulas import angle_bound, ratio_bound
 
-SCATTER = 1 + 1e-4 * np.linspace(-1, 1, DRAWS)
-CELLS = cells().isel(shape=[0, 0])
-ROWS = rows().isel(batch=[0, 0, 1, 1], wait_batch=[0, 0])
-RANKS = ranks().isel(product=[0, 0], case=[0, 0, 1, 1, 2], input_dim=[0, 0])
-CIRCLES = hexagon().isel(case=[0, 1, 2, 2, 3])
-TREE = tree().isel(batch=[0, 0])
-SPLITS = descendants().isel(point=[0, 0], sum=[0, 0])
-SEVERAL = coordinates().isel(draw=[0, 0])
+SCATTER = 1 + 1e-4 * np.linspace(-1, 1, theorems.DRAWS)
+CELLS = theorems.cells().isel(shape=[0, 0])
+ROWS = theorems.rows().isel(batch=[0, 0, 1, 1], wait_batch=[0, 0])
+RANKS = theorems.ranks().isel(product=[0, 0], case=[0, 0, 1, 1, 2], input_dim=[0, 0])
+CIRCLES = theorems.hexagon().isel(case=[0, 1, 2, 2, 3])
+TREE = theorems.tree().isel(batch=[0, 0])
+SPLITS = theorems.descendants().isel(point=[0, 0], sum=[0, 0])
+SEVERAL = theorems.coordinates().isel(draw=[0, 0])
 LATER = slice(1, None)
 
 RATIO, SHARP_RATIO, TWO_RATIO = (ratio_bound(10, which) for which in ("theorem", "sharp", "two_clusters"))
@@ -74,7 +54,7 @@ def no_help(data, name, value):
     return spoiled
 
 
-DEEP = limits(which="sharp")
+DEEP = theorems.limits(which="sharp")
 BY_RATIO, BY_ANGLE = no_help(DEEP, "ratio", 0.99), no_help(DEEP, "cosine", 0.99)
 LAST = (1, 1)  # deep batch that is not symmetric, interior point that is worst
 
@@ -96,24 +76,24 @@ DATA = {  # claim: datasets, verdict on them
     "bnd-def1-gamma": (on(CELLS), HOLDS),
     "bnd-ex1-count": (on(CELLS), CORRECTED),
     **dict.fromkeys(("bnd-thm3-mean", "bnd-e4-columns"), (on(ROWS), HOLDS)),
-    "bnd-thm3-tail": (on(tails(), survivors(0.1, 20)), HOLDS),
+    "bnd-thm3-tail": (on(theorems.tails(), theorems.survivors(0.1, 20)), HOLDS),
     **dict.fromkeys(("bnd-thm3-hyp", "bnd-sec1-rank"), (on(RANKS), HOLDS)),
     "bnd-cor4": (on(ROWS, CIRCLES), CORRECTED),
     "bnd-e2-product": (on(RANKS), CORRECTED),
-    "bnd-lem2-prob": (on(stalled()), HOLDS),
-    "bnd-e3-step": (on(cells(not_one=1.0).isel(shape=[0, 0])), CORRECTED),
-    "bnd-appE-ratio": (on(splits()), HOLDS),
-    "bnd-appE-positive": (on(splits(zeros=1)), CORRECTED),
+    "bnd-lem2-prob": (on(theorems.stalled()), HOLDS),
+    "bnd-e3-step": (on(theorems.cells(not_one=1.0).isel(shape=[0, 0])), CORRECTED),
+    "bnd-appE-ratio": (on(theorems.splits()), HOLDS),
+    "bnd-appE-positive": (on(theorems.splits(zeros=1)), CORRECTED),
     **dict.fromkeys(("bnd-lem7", "bnd-appE-middle", "bnd-excess", "bnd-thm11-1"), (on(TREE), HOLDS)),
     "bnd-fig8-tie": (on(TREE), CORRECTED),
-    "bnd-thm10": (on(limits(), narrow(), TREE), HOLDS),
+    "bnd-thm10": (on(theorems.limits(), theorems.narrow(), TREE), HOLDS),
     **dict.fromkeys(("bnd-eq36-40", "bnd-eq61-62"), (on(SPLITS), HOLDS)),
-    "bnd-eq45-47": (on(amplitudes()), HOLDS),
-    "bnd-thm11-2": (on(interior(), all_batches()), HOLDS),
+    "bnd-eq45-47": (on(theorems.amplitudes()), HOLDS),
+    "bnd-thm11-2": (on(theorems.interior(), theorems.all_batches()), HOLDS),
     "bnd-thm11-3": (on(BY_RATIO), HOLDS),
     "bnd-thm11-4": (on(BY_ANGLE), HOLDS),
     "bnd-thm11-sharp": (on(DEEP), HOLDS),
-    "bnd-thm11-ntwo": (on(limits()), HOLDS),
+    "bnd-thm11-ntwo": (on(theorems.limits()), HOLDS),
     "bnd-remark-dgt1": (on(SEVERAL), HOLDS),
 }
 BORDERS = [  # claim, parts that fail, variable, place, a value just inside, one just outside, which refutes
@@ -259,16 +239,23 @@ NOT_COUNTED = [  # claim, datasets, its verdict, variable, place and a value the
     ("bnd-e3-step", on(CELLS), CORRECTED, "not_one", (0, -1), 1),
     ("bnd-e3-step", on(CELLS), CORRECTED, "not_one", (1, -1), 1),
     ("bnd-e3-step", on(CELLS), HOLDS, "not_one", (2, -1), 1),
-    ("bnd-appE-positive", on(splits()), CORRECTED, "zero_layers", (-1, -1), 1),  # not as printed any more
-    ("bnd-lem2-prob", on(stalled()), HOLDS, "frequency", (0, -1), 0.4),  # far off in one case of fifty, not in the mean
+    ("bnd-appE-positive", on(theorems.splits()), CORRECTED, "zero_layers", (-1, -1), 1),  # not as printed any more
+    (
+        "bnd-lem2-prob",
+        on(theorems.stalled()),
+        HOLDS,
+        "frequency",
+        (0, -1),
+        0.4,
+    ),  # far off in one case of fifty, not in the mean
     ("bnd-sec1-rank", on(RANKS), HOLDS, "rank", (0, -1, -1, 0), 4.5),  # one draw of twelve
     ("bnd-sec1-rank", on(RANKS), HOLDS, "rank", (0, 0), 1.0),  # two inputs only
     ("bnd-sec1-rank", on(RANKS), HOLDS, "rank", (1, 0, -1, -1), 1),
     ("bnd-fig8-tie", on(TREE), HOLDS, "three_split_otherwise", slice(None), 0),
-    ("bnd-thm10", on(limits(), narrow(), TREE), HOLDS, "most_clusters", (1, 2), 3),
+    ("bnd-thm10", on(theorems.limits(), theorems.narrow(), TREE), HOLDS, "most_clusters", (1, 2), 3),
     ("bnd-eq61-62", on(SPLITS), HOLDS, "parted_square", (0, 0, 0, -1), 100.0),  # the sum (61) is empty at T = 1
     ("bnd-thm11-1", on(TREE), HOLDS, "both_extremes", (1, 0), 1),
-    ("bnd-thm11-2", on(interior(), all_batches()), HOLDS, "angle", (slice(None), 0, 3), 90.0),
+    ("bnd-thm11-2", on(theorems.interior(), theorems.all_batches()), HOLDS, "angle", (slice(None), 0, 3), 90.0),
     ("bnd-thm11-3", on(DEEP), HOLDS, "deep_ratio_first", LAST, 0.99),  # either extreme is enough
     ("bnd-thm11-3", on(DEEP), HOLDS, "deep_ratio_last", LAST, 0.99),
     ("bnd-thm11-4", on(DEEP), HOLDS, "deep_cosine_first", LAST, 0.99),
@@ -306,8 +293,10 @@ def test_sharp_bounds_fail_where_neither_extreme_satisfies_them(part):
 @pytest.mark.parametrize(("id", "equation", "parts"), ERRORS)
 def test_error_of_one_draw_refutes_a_formula_of_appendix_c(id, equation, parts):
     for draw in range(3):
-        place = (EQUATIONS.index(equation), draw)
-        inside, outside = (changed(audit(), place, printed=error, corrected=error) for error in (0.99e-9, 1.01e-9))
+        place = (theorems.EQUATIONS.index(equation), draw)
+        inside, outside = (
+            changed(theorems.audit(), place, printed=error, corrected=error) for error in (0.99e-9, 1.01e-9)
+        )
         assert CLAIMS[id](*inside).status == HOLDS
         verdict = CLAIMS[id](*outside)
         assert verdict.status == REFUTED
@@ -316,7 +305,7 @@ def test_error_of_one_draw_refutes_a_formula_of_appendix_c(id, equation, parts):
 
 def test_a_printed_step_of_the_chain_that_is_wrong_is_not_excused_by_a_right_one():
     """No correction is given for (35), so what is printed decides."""
-    wrong = changed(audit(), (4, -1), printed=1.01e-9)
+    wrong = changed(theorems.audit(), (4, -1), printed=1.01e-9)
     assert CLAIMS["bnd-eq35"](*wrong).status == REFUTED
 
 
@@ -356,7 +345,7 @@ def test_other_children_in_another_layer_than_the_tie_refute_the_exception():
 
 def test_rows_of_one_cluster_are_no_wider_than_the_algorithm_sees():
     few = changed(TREE, (1, 2), most_clusters=1, most_by_algorithm=2)
-    assert CLAIMS["bnd-thm10"](limits(), narrow(), *few).status == HOLDS
+    assert CLAIMS["bnd-thm10"](theorems.limits(), theorems.narrow(), *few).status == HOLDS
 
 
 def test_the_circle_with_n_classes_would_be_as_printed():

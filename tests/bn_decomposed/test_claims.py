@@ -3,19 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
+from tests.bn_decomposed import made_up_layers as nets
 from tests.bn_decomposed.deciding import CLAIMS
-from tests.bn_decomposed.made_up_layers import (
-    ablation,
-    at_rest,
-    clusters,
-    deep,
-    layers,
-    left_out,
-    moments,
-    recentering,
-    rests,
-    waits,
-)
 from tests.bn_decomposed.made_up_theorems import survivors
 from tests.made_up import UNDECIDED
 
@@ -28,17 +17,17 @@ def ledger(id, *datasets):
     return decide_claim(CLAIMS[id], dict(zip(CLAIMS[id].data, datasets, strict=True))).ledger
 
 
-FEW, ONE_BATCH, WIDE = rests(points=(50,)), deep(sizes=(5,)), clusters().isel(spread=[1, 2])
-TWO_DRAWS, NARROW = at_rest(0.0).isel(seed=[0, -1]), left_out()
+FEW, ONE_BATCH, WIDE = nets.rests(points=(50,)), nets.deep(sizes=(5,)), nets.clusters().isel(spread=[1, 2])
+TWO_DRAWS, NARROW = nets.at_rest(0.0).isel(seed=[0, -1]), nets.left_out()
 TWO_DRAWS["mean_angle"][..., 0] += 0.9
 NARROW["angle_without"][1, 0, 0, 0] = np.nan  # too narrow to leave neurons out
 LACKING = [  # claim, datasets without what it needs
-    ("bnd-infwidth", FEW, clusters()),
-    ("bnd-eq8-closed", moments(), FEW),
+    ("bnd-infwidth", FEW, nets.clusters()),
+    ("bnd-eq8-closed", nets.moments(), FEW),
     ("bnd-fig3", ONE_BATCH),
     ("bnd-disc-fire", ONE_BATCH),
     ("bnd-sec3-signs", ONE_BATCH),
-    ("bnd-cluster-rest", WIDE, layers()),
+    ("bnd-cluster-rest", WIDE, nets.layers()),
     ("bnd-fig5-rest", TWO_DRAWS),
     ("bnd-fig6-cause", NARROW),
 ]
@@ -52,9 +41,9 @@ def test_what_a_claim_lacks_leaves_it_undecided(case):
 @pytest.mark.parametrize(
     ("id", "data"),
     [
-        ("bnd-sec2-rc", recentering(relu=0.0)),
-        ("bnd-fig1-others", ablation(ratio=0.8)),
-        ("bnd-symmetric-wait", waits(knocked_out=True)),  # without fluctuations there is an outlier, too
+        ("bnd-sec2-rc", nets.recentering(relu=0.0)),
+        ("bnd-fig1-others", nets.ablation(ratio=0.8)),
+        ("bnd-symmetric-wait", nets.waits(knocked_out=True)),  # without fluctuations there is an outlier, too
     ],
 )
 def test_a_control_that_behaves_like_the_true_data_leaves_the_claim_undecided(id, data):

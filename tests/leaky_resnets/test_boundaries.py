@@ -6,30 +6,8 @@ Claims on trained networks are in `test_boundaries_trained` and `test_boundaries
 import numpy as np
 import pytest
 import xarray as xr
+from tests.leaky_resnets import made_up_paths as paths
 from tests.leaky_resnets.made_up import CLAIMS, decided
-from tests.leaky_resnets.made_up_paths import (
-    COSTS,
-    CRITICAL,
-    ENDS,
-    FIXED_ANGLE,
-    FIXED_RATE,
-    GROWING_LOWER,
-    INFEASIBLE,
-    LABORATORY,
-    LIMIT,
-    LOWER,
-    NEAR,
-    ODD,
-    ONE_PATH,
-    PROOFS,
-    RANDOM,
-    SCALAR,
-    SHORT,
-    STEPS,
-    P,
-    of_path,
-    slopes,
-)
 from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
@@ -77,35 +55,36 @@ def test_a_formula_is_decided_by_its_largest_error():
 UP, DOWN = 1 + 0.99e-4, 1 + 1.01e-4
 WITHOUT, POSITIVE = {"bias": 1, "row_space": "without 1"}, {"equation": "Prop. 2 positive neuron"}
 DATA = {  # claim: data, verdict on them
-    "lrn-rho-sum": ((STEPS,), CORRECTED),
-    "lrn-rho-cap": ((STEPS,), HOLDS),
-    **dict.fromkeys(("lrn-prop1", "lrn-prop5-neuron"), ((COSTS,), CORRECTED)),
+    "lrn-rho-sum": ((paths.STEPS,), CORRECTED),
+    "lrn-rho-cap": ((paths.STEPS,), HOLDS),
+    **dict.fromkeys(("lrn-prop1", "lrn-prop5-neuron"), ((paths.COSTS,), CORRECTED)),
     **dict.fromkeys(
-        ("lrn-stable-rank", "lrn-coi-rank", "lrn-coi-bias", "lrn-rank-continuous", "lrn-e9-strict"), ((COSTS,), HOLDS)
+        ("lrn-stable-rank", "lrn-coi-rank", "lrn-coi-bias", "lrn-rank-continuous", "lrn-e9-strict"),
+        ((paths.COSTS,), HOLDS),
     ),
-    "lrn-prop2": ((PROOFS, COSTS), HOLDS),
-    "lrn-prop2-neuron": ((PROOFS, COSTS), CORRECTED),
-    "lrn-prop5": ((PROOFS, COSTS, LABORATORY), HOLDS),
-    "lrn-e13-ends": ((PROOFS,), CORRECTED),
-    "lrn-ham-conserved": ((RANDOM, LABORATORY), HOLDS),
-    "lrn-ham-discrete": ((CRITICAL,), HOLDS),
-    "lrn-prop9": ((RANDOM, CRITICAL), CORRECTED),
-    **dict.fromkeys(("lrn-prop5-limit", "lrn-geodesic-lab"), ((LABORATORY,), HOLDS)),
-    "lrn-thm4-upper": ((RANDOM, SCALAR, LABORATORY), HOLDS),
-    "lrn-thm4-lower": ((RANDOM, SCALAR, LABORATORY), CORRECTED),
-    "lrn-thm4-speed": (changed((RANDOM, LABORATORY), cost=2.9), CORRECTED),
-    "lrn-thm4-close": ((SCALAR,), CORRECTED),
-    "lrn-prop2-descent": ((ENDS,), HOLDS),
+    "lrn-prop2": ((paths.PROOFS, paths.COSTS), HOLDS),
+    "lrn-prop2-neuron": ((paths.PROOFS, paths.COSTS), CORRECTED),
+    "lrn-prop5": ((paths.PROOFS, paths.COSTS, paths.LABORATORY), HOLDS),
+    "lrn-e13-ends": ((paths.PROOFS,), CORRECTED),
+    "lrn-ham-conserved": ((paths.RANDOM, paths.LABORATORY), HOLDS),
+    "lrn-ham-discrete": ((paths.CRITICAL,), HOLDS),
+    "lrn-prop9": ((paths.RANDOM, paths.CRITICAL), CORRECTED),
+    **dict.fromkeys(("lrn-prop5-limit", "lrn-geodesic-lab"), ((paths.LABORATORY,), HOLDS)),
+    "lrn-thm4-upper": ((paths.RANDOM, paths.SCALAR, paths.LABORATORY), HOLDS),
+    "lrn-thm4-lower": ((paths.RANDOM, paths.SCALAR, paths.LABORATORY), CORRECTED),
+    "lrn-thm4-speed": (changed((paths.RANDOM, paths.LABORATORY), cost=2.9), CORRECTED),
+    "lrn-thm4-close": ((paths.SCALAR,), CORRECTED),
+    "lrn-prop2-descent": ((paths.ENDS,), HOLDS),
 }
 # claim, variable, a value just inside, one just outside, the verdict there, labels if it is not the last entry
 BORDERS = [
     ("lrn-rho-sum", "excess", 0.99e-15, 1.01e-15, REFUTED),
-    ("lrn-rho-sum", "excess", SHORT[1] - 0.99e-15, SHORT[1] - 1.01e-15, REFUTED, ODD),
+    ("lrn-rho-sum", "excess", paths.SHORT[1] - 0.99e-15, paths.SHORT[1] - 1.01e-15, REFUTED, paths.ODD),
     ("lrn-rho-sum", "corrected_asymmetry", 0.99e-12, 1.01e-12, REFUTED),
     ("lrn-rho-sum", "float_error", 0.99e-15, 1.01e-15, REFUTED),
     ("lrn-rho-cap", "cap", 0.99e-15, 1.01e-15, REFUTED),
     ("lrn-rho-cap", "cap", -0.99e-15, -1.01e-15, REFUTED),  # at even L the largest step is needed
-    ("lrn-rho-cap", "cap", 0.99e-15, 1.01e-15, REFUTED, ODD),
+    ("lrn-rho-cap", "cap", 0.99e-15, 1.01e-15, REFUTED, paths.ODD),
     ("lrn-prop1", "plain_cost", 1.8 * (1 - 0.99e-9), 1.8 * (1 - 1.01e-9), REFUTED),
     ("lrn-prop1", "least_ratio", 1 - 0.99e-9, 1 - 1.01e-9, REFUTED),
     ("lrn-prop1", "least_ratio", [1.0099, 1.5], [1.0101, 1.5], REFUTED, {"search": "bias, corrected"}),
@@ -132,27 +111,27 @@ BORDERS = [
     ("lrn-e9-strict", "scaling", 0.99e-9, 1.01e-9, REFUTED, {"bias": 0, "shape": "9 x 4"}),
     ("lrn-prop5", "slow_norm_change", -0.99901, -0.99899, REFUTED),
     ("lrn-prop5", "corrected", 0.99e-5, 1.01e-5, REFUTED, {"equation": "Prop. 5 objective"}),
-    ("lrn-prop5", "weight_sq", 48 / (1 + 0.99e-3), 48 / (1 + 1.01e-3), REFUTED, ONE_PATH | {"p": 1.0}),
+    ("lrn-prop5", "weight_sq", 48 / (1 + 0.99e-3), 48 / (1 + 1.01e-3), REFUTED, paths.ONE_PATH | {"p": 1.0}),
     ("lrn-prop5-neuron", "slow_norm_change", -0.99901, -0.99899, REFUTED),
     ("lrn-e13-ends", ("end_activation", "end_integrated"), 0.99e-3, 1.01e-3, REFUTED),
     ("lrn-e13-ends", "end_integrated", 1e-10 * (1 + 0.99e-6), 1e-10 * (1 + 1.01e-6), REFUTED),
-    ("lrn-e13-ends", "middle_activation", NEAR + 0.99e-9, NEAR + 1.01e-9, REFUTED),
-    ("lrn-e13-ends", "middle_activation", NEAR - 0.99e-9, NEAR - 1.01e-9, REFUTED),
+    ("lrn-e13-ends", "middle_activation", paths.NEAR + 0.99e-9, paths.NEAR + 1.01e-9, REFUTED),
+    ("lrn-e13-ends", "middle_activation", paths.NEAR - 0.99e-9, paths.NEAR - 1.01e-9, REFUTED),
     ("lrn-ham-conserved", "0.drift", 0.99e-5, 1.01e-5, REFUTED, {"bias": 0, "draw": 1, "tolerance": 1e-12}),
     ("lrn-ham-conserved", "1.drift", 0.99e-5, 1.01e-5, REFUTED),
     ("lrn-ham-discrete", "momenta", 0.99e-11, 1.01e-11, REFUTED),
-    ("lrn-ham-discrete", "spread", slopes(-0.9, -1.01), slopes(-0.9, 1.01), REFUTED, {}),
-    ("lrn-ham-discrete", "spread", slopes(-0.9, -1.01), slopes(-0.9, -0.99), UNDECIDED, {}),
-    ("lrn-ham-discrete", "spread", slopes(-1.1, 1.01), slopes(-1.1, -1.01), REFUTED, {}),
+    ("lrn-ham-discrete", "spread", paths.slopes(-0.9, -1.01), paths.slopes(-0.9, 1.01), REFUTED, {}),
+    ("lrn-ham-discrete", "spread", paths.slopes(-0.9, -1.01), paths.slopes(-0.9, -0.99), UNDECIDED, {}),
+    ("lrn-ham-discrete", "spread", paths.slopes(-1.1, 1.01), paths.slopes(-1.1, -1.01), REFUTED, {}),
     ("lrn-prop9", "0.norm_gain", 2.0099, 2.0101, REFUTED),
     ("lrn-prop9", "0.norm_gain", 1.9901, 1.9899, REFUTED),
     ("lrn-prop9", "1.norm_gain", 2 + 0.99 * 20 / 640, 2 + 1.01 * 20 / 640, REFUTED),
     ("lrn-prop9", "norm_range", 0.99e-5, 1.01e-5, REFUTED, {"bias": 0, "draw": 1}),
-    ("lrn-prop5-limit", "negative_mass", 0.99e-4, 1.01e-4, REFUTED, ONE_PATH | {"p": P[5]}),
-    ("lrn-prop5-limit", "negative_mass", 0.99e-4, 1.01e-4, REFUTED, ONE_PATH | {"p": P[15]}),
-    ("lrn-prop5-limit", "negative_mass", 1.01e-4, 0.99e-4, REFUTED, {"effective_depth": 3.0, "p": P[5]}),
-    ("lrn-geodesic-lab", "plain_speed", of_path(1.49), of_path(1.51), REFUTED, ONE_PATH),
-    ("lrn-geodesic-lab", "plain_speed", of_path(0.51), of_path(0.49), REFUTED, ONE_PATH),
+    ("lrn-prop5-limit", "negative_mass", 0.99e-4, 1.01e-4, REFUTED, paths.ONE_PATH | {"p": paths.P[5]}),
+    ("lrn-prop5-limit", "negative_mass", 0.99e-4, 1.01e-4, REFUTED, paths.ONE_PATH | {"p": paths.P[15]}),
+    ("lrn-prop5-limit", "negative_mass", 1.01e-4, 0.99e-4, REFUTED, {"effective_depth": 3.0, "p": paths.P[5]}),
+    ("lrn-geodesic-lab", "plain_speed", paths.of_path(1.49), paths.of_path(1.51), REFUTED, paths.ONE_PATH),
+    ("lrn-geodesic-lab", "plain_speed", paths.of_path(0.51), paths.of_path(0.49), REFUTED, paths.ONE_PATH),
     ("lrn-geodesic-lab", "proportion", 0.9501, 0.9499, REFUTED),
     ("lrn-thm4-upper", "0.middle", UP, DOWN, REFUTED),
     ("lrn-thm4-upper", "1.middle", UP, DOWN, REFUTED),
@@ -165,16 +144,23 @@ BORDERS = [
     ("lrn-thm4-speed", "fastest", 2 * UP, 2 * DOWN, REFUTED),
     ("lrn-thm4-speed", "speed_gap", -UP, -DOWN, REFUTED),
     ("lrn-thm4-speed", "speed_gap", 2 * UP, 2 * DOWN, REFUTED),
-    ("lrn-thm4-close", "turning_gap", 0.99 * LIMIT, 1.01 * LIMIT, REFUTED, FIXED_ANGLE),
-    ("lrn-thm4-close", "turning_gap", LOWER[1, 1] - 0.99e-4, LOWER[1, 1] - 1.01e-4, REFUTED, FIXED_RATE),
-    ("lrn-thm4-close", "growing_gap", GROWING_LOWER[1] - 0.99e-4, GROWING_LOWER[1] - 1.01e-4, REFUTED),
+    ("lrn-thm4-close", "turning_gap", 0.99 * paths.LIMIT, 1.01 * paths.LIMIT, REFUTED, paths.FIXED_ANGLE),
+    (
+        "lrn-thm4-close",
+        "turning_gap",
+        paths.LOWER[1, 1] - 0.99e-4,
+        paths.LOWER[1, 1] - 1.01e-4,
+        REFUTED,
+        paths.FIXED_RATE,
+    ),
+    ("lrn-thm4-close", "growing_gap", paths.GROWING_LOWER[1] - 0.99e-4, paths.GROWING_LOWER[1] - 1.01e-4, REFUTED),
     ("lrn-thm4-close", "turning_flow", 0.99e-8, 1.01e-8, REFUTED),
     ("lrn-thm4-close", "growing_flow", 0.99e-8, 1.01e-8, REFUTED),
     ("lrn-prop2-descent", "slope", 0.01, 0.2, HOLDS),
 ]
 # the printed form's variable, of claims that hold as corrected: just inside, where they hold as printed; just outside
 PRINTED = {
-    "lrn-rho-sum": ({"layer_count": 17}, {"excess": 0.99e-15}, {"excess": SHORT}),
+    "lrn-rho-sum": ({"layer_count": 17}, {"excess": 0.99e-15}, {"excess": paths.SHORT}),
     "lrn-prop1": ({"search": "bias, printed"}, {"least_ratio": 1 - 0.99e-9}, {"least_ratio": 1 - 1.01e-9}),
     "lrn-prop2-neuron": ({"bias": 1}, {"kept_change_printed": -0.99901}, {"kept_change_printed": -0.99899}),
     "lrn-prop5-neuron": ({"bias": 1}, {"slow_norm_change_printed": -0.99901}, {"slow_norm_change_printed": -0.99899}),
@@ -186,10 +172,10 @@ PRINTED = {
     "lrn-prop9": ({"bias": 1}, {"0.norm_gain": 1.0099}, {"0.norm_gain": 2.0}),
     "lrn-thm4-lower": ({}, {"1.lower_printed": -1 / UP}, {"1.lower_printed": -1 / DOWN}),
     "lrn-thm4-speed": ({}, {"cost": 3 + 1e-9}, {"cost": 3 - 1e-9}),
-    "lrn-thm4-close": ({}, {"growing_gap": 0.99 * LIMIT}, {"growing_gap": 1.01 * LIMIT}),
+    "lrn-thm4-close": ({}, {"growing_gap": 0.99 * paths.LIMIT}, {"growing_gap": 1.01 * paths.LIMIT}),
 }
 NOT_COUNTED = {  # what the sentence leaves out may be as it likes
-    "lrn-prop1": ({"plain_cost": 0.0, "bound_corrected": 1.0}, INFEASIBLE | {"draw": 0}),
+    "lrn-prop1": ({"plain_cost": 0.0, "bound_corrected": 1.0}, paths.INFEASIBLE | {"draw": 0}),
     "lrn-coi-rank": ({"nonnegative_cost": 0.0}, {"bias": 1}),
     "lrn-coi-bias": ({"nonnegative_cost": 0.0}, {"bias": 0}),
     "lrn-prop2": ({"nonnegative_cost": 0.0}, {"row_space": "with 1"}),
@@ -205,13 +191,13 @@ NOT_COUNTED = {  # what the sentence leaves out may be as it likes
 
 
 def test_negative_mass_counts_at_the_least_and_at_the_largest_depth_alone():
-    three = LABORATORY.isel(effective_depth=[0, 1, 1]).assign_coords(effective_depth=[3.0, 12.0, 24.0])
+    three = paths.LABORATORY.isel(effective_depth=[0, 1, 1]).assign_coords(effective_depth=[3.0, 12.0, 24.0])
     mass = three["negative_mass"]
     between = mass.where(mass["effective_depth"] != 12.0, 1.0)
     assert CLAIMS["lrn-prop5-limit"](three.assign(negative_mass=between)).status == HOLDS
 
 
-@pytest.mark.parametrize("case", ENDS["case"].values)
+@pytest.mark.parametrize("case", paths.ENDS["case"].values)
 @pytest.mark.parametrize(
     ("negative", "slope", "status"),
     [
@@ -224,13 +210,13 @@ def test_negative_mass_counts_at_the_least_and_at_the_largest_depth_alone():
     ],
 )
 def test_one_end_at_rest_with_negative_entries_refutes_only(case, negative, slope, status):
-    data = changed(ENDS, {"case": case, "start": 7}, negative_mass=negative, slope=slope)
+    data = changed(paths.ENDS, {"case": case, "start": 7}, negative_mass=negative, slope=slope)
     assert CLAIMS["lrn-prop2-descent"](*data).status == status
 
 
 def test_fewer_than_ten_ends_at_rest_in_one_case_decide_nothing():
     for moving, enough in ((10, True), (11, False)):
-        data = changed(ENDS, {"case": "large", "start": np.arange(moving)}, slope=0.2)
+        data = changed(paths.ENDS, {"case": "large", "start": np.arange(moving)}, slope=0.2)
         if enough:
             assert CLAIMS["lrn-prop2-descent"](*data).status == HOLDS
         else:
