@@ -71,6 +71,11 @@ class Border(NamedTuple):
         return made
 
 
+def of(world: Callable[..., tuple[xr.Dataset, ...]], name: str) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
+    """Datasets in which a sample is one of a world's arguments."""
+    return lambda values: world(**{name: values})
+
+
 def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
     """Datasets of ratios, of which a claim takes the geometric mean, from their logarithms."""
     return lambda logs: world(np.exp(logs))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, REFUTED, changed, claims_by_id, controls_that_do_not_turn
+from tests.made_up import CORRECTED, HOLDS, REFUTED, Border, changed, claims_by_id, controls_that_do_not_turn
 from tests.universality import test_borders_data_sets, test_borders_default_network, test_borders_two_points
 
 CLAIMS = claims_by_id("universality")
@@ -283,18 +283,18 @@ def test_where_nothing_waits_the_loss_decays_as_printed():
 
 
 OF_NETWORKS = (test_borders_default_network, test_borders_two_points, test_borders_data_sets)
-BORDERS, CASES_OF_NETWORKS, RIGHT = (
+BORDERS = [row for module in OF_NETWORKS for row in module.BORDERS]
+CASES_OF_NETWORKS, RIGHT = (
     {key: case for module in OF_NETWORKS for key, case in getattr(module, table).items()}
-    for table in ("BORDERS", "CASES", "RIGHT")
+    for table in ("CASES", "RIGHT")
 )
 
 
-@pytest.mark.parametrize(("id", "part"), BORDERS)
-def test_an_interval_inside_across_and_outside_of_a_boundary_has_its_verdict(id, part):
-    border = BORDERS[id, part]
-    assert [CLAIMS[id](*border.world(values)).status for values, _ in border.cases()] == [
-        status for _, status in border.cases()
-    ]
+@pytest.mark.parametrize("row", BORDERS, ids=lambda row: row[0])
+def test_an_interval_inside_across_and_outside_of_a_boundary_has_its_verdict(row):
+    id, world, at, above, share, outside, inside = (*row, *(1, REFUTED, HOLDS)[len(row) - 4 :])
+    cases = Border(world, at, above, share, outside=outside, inside=inside).cases()
+    assert [CLAIMS[id](*world(values)).status for values, _ in cases] == [status for _, status in cases]
 
 
 @pytest.mark.parametrize("id", CASES_OF_NETWORKS)
@@ -311,4 +311,4 @@ def test_every_control_changes_its_part(id):
 
 def test_every_claim_has_boundary_cases():
     here = {*AUDITED, *SIGNED, *CASES, "uni-eq5-taylor", "uni-closed-form", "uni-eq44-48-random", "uni-s41-small"}
-    assert set(CLAIMS) == here.union(CASES_OF_NETWORKS, (id for id, _ in BORDERS))
+    assert set(CLAIMS) == here.union(CASES_OF_NETWORKS, (row[0] for row in BORDERS))

@@ -10,12 +10,12 @@ from tests.made_up import (
     READING,
     REFUTED,
     UNDECIDED,
-    Border,
     changed,
     claims_by_id,
     controls_that_do_not_turn,
     in_logs,
     near,
+    of,
 )
 
 CLAIMS = claims_by_id("universality")
@@ -126,6 +126,11 @@ def taylor(trends=None, nearest=None, epochs=(0.0, 1.0, 30.0, 190.0), source="mn
     )
 
 
+def trend(look, kind):
+    """A world of ratios in which these values are the trend of a map at a look."""
+    return lambda values: taylor({(look, kind): values})
+
+
 SMALL = ["low", "relu_low", "adam_low"]
 LARGE = ["intermediate", "high", "adam_intermediate", "adam_high", "low_as_printed"]
 RUNS = [*SMALL, *LARGE, "two_layers", "adam_two_layers"]
@@ -209,103 +214,56 @@ def blobs(gallery=None, **changes):
 DISTINCT = np.eye(4).reshape(2, 2, 4)  # one bright pixel each: root of 2 apart at every scale and variance
 ALIKE = np.eye(2)[[0, 0, 1]][:, None]  # of three pairs one is of equal images
 
-BORDERS = {
-    **{
-        ("uni-fig4-mnist", part): Border(lambda v, part=part: pairs(**{part: v}), 0.5, True, outside=READING)
-        for part in ("h", "y", "w", "pooled")
-    },
-    ("uni-fig4-similar", ""): Border(lambda v: pairs(gain=v), 0.0, True),
-    ("uni-fig4-same", ""): Border(in_logs(lambda v: pairs(growth=v)), 0.0, False),
-    ("uni-fig18", "all entries"): Border(lambda v: structure(lost=[v, near(0.0)]), -0.1, True, share=2),
-    ("uni-fig18", "between classes"): Border(lambda v: structure(lost=[near(0.0), v]), -0.1, True, share=2),
-    **{
-        ("uni-fig14-taylor", f"{kind} {at}"): Border(
-            lambda v, kind=kind: taylor({(2, kind): v}), at, False, share=2, inside=inside, outside=outside
-        )
-        for kind in ("encoder", "decoder")
-        for at, inside, outside in ((-0.1, HOLDS, READING), (0.0, READING, REFUTED))
-    },
-    **{
-        (id, f"{kind} {at}"): Border(lambda v, p=(look, kind): taylor({p: v}), at, above, share=2)
-        for kind in ("encoder", "decoder")
-        for id, look, at, above in (
-            ("uni-fig14-start", 0, -0.1, True),
-            ("uni-fig14-start", 0, 0.1, False),
-            ("uni-fig14-first-epoch", 1, -0.1, False),
-        )
-    },
-    **{
-        ("uni-c4-near", kind): Border(
-            lambda v, kind=kind: taylor(nearest={kind: v}), np.log10(3), True, share=2, outside=READING
-        )
-        for kind in ("encoder", "decoder")
-    },
-    **{
-        (id, f"{run} pair {pair}"): Border(in_logs(world("merged", run, pair)), np.log(at), at == 0.5, outside=READING)
-        for id, world, run, at in (
-            ("uni-fig6-xor", one, "low", 0.1),
-            ("uni-fig6-high", one, "high", 0.5),
-            ("uni-fig16", two, "adam_low", 0.1),
-            ("uni-fig16", two, "adam_high", 0.5),
-        )
+MERGED = (("uni-fig6-xor", one, "low", 0.1), ("uni-fig6-high", one, "high", 0.5))
+MERGED += (("uni-fig16", two, "adam_low", 0.1), ("uni-fig16", two, "adam_high", 0.5))
+COLLAPSE = (("uni-fig8-blobs", "low"), ("uni-fig8-universal", "leaky_low"), ("uni-fig17", "adam_low"))
+NONE_LEFT = (("uni-fig8-high", "high"), ("uni-fig8-universal", "leaky_high"), ("uni-fig17", "adam_high"))
+MAPS = ("encoder", "decoder")
+BORDERS = [  # claim, values, boundary, whether the claim allows what is above it, parts, verdict outside (and inside)
+    *(("uni-fig4-mnist", of(pairs, name), 0.5, True, 1, READING) for name in ("h", "y", "w", "pooled")),
+    ("uni-fig4-similar", of(pairs, "gain"), 0.0, True),
+    ("uni-fig4-same", in_logs(of(pairs, "growth")), 0.0, False),
+    ("uni-fig18", lambda v: structure(lost=[v, near(0.0)]), -0.1, True, 2),
+    ("uni-fig18", lambda v: structure(lost=[near(0.0), v]), -0.1, True, 2),
+    *(("uni-fig14-taylor", trend(2, kind), -0.1, False, 2, READING) for kind in MAPS),
+    *(("uni-fig14-taylor", trend(2, kind), 0.0, False, 2, REFUTED, READING) for kind in MAPS),
+    *(("uni-fig14-start", trend(0, kind), at, at < 0, 2) for kind in MAPS for at in (-0.1, 0.1)),
+    *(("uni-fig14-first-epoch", trend(1, kind), -0.1, False, 2) for kind in MAPS),
+    *(("uni-c4-near", lambda v, k=k: taylor(nearest={k: v}), np.log10(3), True, 2, READING) for k in MAPS),
+    *(
+        (id, in_logs(world("merged", run, pair)), np.log(at), at == 0.5, 1, READING)
+        for id, world, run, at in MERGED
         for pair in (0, 1)
-    },
-    ("uni-fig6-two-layers", "merged"): Border(
-        in_logs(one("merged", "two_layers", 0)), np.log(0.1), False, outside=READING
     ),
-    ("uni-fig6-two-layers", "apart"): Border(
-        in_logs(one("merged", "two_layers", 1)), np.log(0.5), True, outside=READING
-    ),
-    **{
-        ("uni-fig6-theory", f"match of {run}"): Border(one("match", run), FOUR_FIFTHS, True, outside=READING)
-        for run in ("low", "intermediate")
-    },
-    **{
-        ("uni-fig6-theory", f"size of {run} {side}"): Border(
-            in_logs(one("scale", run)), side * np.log(1.5), side < 0, outside=READING
-        )
+    ("uni-fig6-two-layers", in_logs(one("merged", "two_layers", 0)), np.log(0.1), False, 1, READING),
+    ("uni-fig6-two-layers", in_logs(one("merged", "two_layers", 1)), np.log(0.5), True, 1, READING),
+    *(("uni-fig6-theory", one("match", run), FOUR_FIFTHS, True, 1, READING) for run in ("low", "intermediate")),
+    *(
+        ("uni-fig6-theory", in_logs(one("scale", run)), side * np.log(1.5), side < 0, 1, READING)
         for run in ("low", "intermediate", "high")
         for side in (1, -1)
-    },
-    ("uni-fig6-theory", "two layers do not match"): Border(one("match", "two_layers"), HALF, False, outside=READING),
-    ("uni-fig6-theory", "two layers are off"): Border(
-        in_logs(one("scale", "two_layers")), np.log(2), True, outside=READING
     ),
-    ("uni-fig16", "match at a gain between"): Border(lambda v: (xor(), scan(v)), FOUR_FIFTHS, True, outside=READING),
-    ("uni-fig16", "match at small weights"): Border(two("match", "adam_low"), FOUR_FIFTHS, True, outside=READING),
-    ("uni-fig16", "size at large weights"): Border(in_logs(two("scale", "adam_high")), np.log(1.5), False),
-    ("uni-fig16", "two layers"): Border(two("match", "adam_two_layers"), HALF, False),
-    **{
-        (id, f"{run} {at}"): Border(
-            in_logs(lambda v, run=run: blobs(**{f"{run}_collapse": v})), np.log(at), above, outside=READING
-        )
-        for id, run, at, above in (
-            ("uni-fig8-blobs", "low", 0.04, False),
-            ("uni-fig8-high", "high", 1 / 1.5, True),
-            ("uni-fig8-high", "high", 1.5, False),
-            ("uni-fig8-universal", "leaky_low", 0.04, False),
-            ("uni-fig8-universal", "leaky_high", 1 / 1.5, True),
-            ("uni-fig8-universal", "leaky_high", 1.5, False),
-            ("uni-fig17", "adam_low", 0.04, False),
-            ("uni-fig17", "adam_high", 1 / 1.5, True),
-            ("uni-fig17", "adam_high", 1.5, False),
-        )
-    },
-    ("uni-fig13", "one line"): Border(
-        in_logs(lambda v: blobs(very_low_between=v)), np.log(0.25), False, outside=READING
+    ("uni-fig6-theory", one("match", "two_layers"), HALF, False, 1, READING),
+    ("uni-fig6-theory", in_logs(one("scale", "two_layers")), np.log(2), True, 1, READING),
+    ("uni-fig16", lambda v: (xor(), scan(v)), FOUR_FIFTHS, True, 1, READING),
+    ("uni-fig16", two("match", "adam_low"), FOUR_FIFTHS, True, 1, READING),
+    ("uni-fig16", in_logs(two("scale", "adam_high")), np.log(1.5), False),
+    ("uni-fig16", two("match", "adam_two_layers"), HALF, False),
+    *((id, in_logs(of(blobs, f"{run}_collapse")), np.log(0.04), False, 1, READING) for id, run in COLLAPSE),
+    *(
+        (id, in_logs(of(blobs, f"{run}_collapse")), side * np.log(1.5), side < 0, 1, READING)
+        for id, run in NONE_LEFT
+        for side in (1, -1)
     ),
-    ("uni-fig13", "two lines"): Border(in_logs(lambda v: blobs(low_between=v)), np.log(2), True, outside=READING),
-    ("uni-c3-cause", "one line without it"): Border(
-        in_logs(lambda v: blobs(bright_between=v)), np.log(0.5), False, outside=READING
-    ),
-    ("uni-c3-cause", "nearer without it"): Border(
+    ("uni-fig13", in_logs(of(blobs, "very_low_between")), np.log(0.25), False, 1, READING),
+    ("uni-fig13", in_logs(of(blobs, "low_between")), np.log(2), True, 1, READING),
+    ("uni-c3-cause", in_logs(of(blobs, "bright_between")), np.log(0.5), False, 1, READING),
+    (
+        "uni-c3-cause",
         in_logs(lambda v: blobs(low_between=2 * v, bright_between=np.full(N, 2.0) * np.exp(near(0.0)))),
-        0.0,
-        True,
-        inside=READING,
-        across=UNDECIDED,
+        *(0.0, True, 1, REFUTED, READING),
     ),
-}
+]
 
 
 SHIFT = np.sqrt(2) * 0.05  # another hundred images' correlation varies as much again

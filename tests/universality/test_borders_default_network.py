@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, claims_by_id, in_logs, near, skew
+from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, in_logs, near, of, skew
 
 from repdyn.universality.theory.published import FIT_LOSSES
 
@@ -139,40 +139,20 @@ def power_of_start(power):
 
 
 POWERS = [f"{part}_{way}" for part in ("encoder", "decoder") for way in ("depth", "width")]
-BORDERS = {
-    **{
-        ("uni-fig11-alt", name): Border(
-            lambda v, name=name: losses(**{name: v}),
-            0.0,
-            True,
-            share=4,
-            outside=READING if name == "square" else REFUTED,
-        )
-        for name in (name.replace(" ", "_") for name in ALTERED)
-    },
-    ("uni-fig10-depth", "second half"): Border(lambda v: in_half(True, v), 0.9, True, share=2, outside=READING),
-    ("uni-fig10-depth", "first half"): Border(lambda v: in_half(False, v), 0.7, False, share=2, outside=READING),
-    ("uni-s52-rates", "encoder"): Border(lambda v: slopes(encoder=v), 0.0, True, share=2),
-    ("uni-s52-rates", "decoder"): Border(lambda v: slopes(decoder=v), 0.0, False, share=2),
-    ("uni-s52-early", ""): Border(lambda v: slopes(early=v), 0.0, True),
-    **{
-        ("uni-s52-parameters", f"{name} {at}"): Border(
-            lambda v, name=name: powers(**{name: v}), at, at < 1, share=2, outside=READING
-        )
-        for name in POWERS
-        for at in (0.75, 1.25)
-    },
-    ("uni-eq14-gain", "larger"): Border(lambda v: gains(by_layer=v), 1.1, False),
-    ("uni-eq14-gain", "smaller"): Border(lambda v: gains(by_layer=v), 0.9, True),
-    **{
-        ("uni-eq14-gain", f"at a right angle {side}"): Border(
-            in_logs(lambda v: gains(ratio=v)), side * np.log(2), side < 0, outside=READING
-        )
-        for side in (1, -1)
-    },
-}
-
-
+BORDERS = [  # claim, values, boundary, whether the claim allows what is above it, parts, verdict outside
+    *(("uni-fig11-alt", of(losses, name), 0.0, True, 4) for name in ("factor_two", "minus_removed", "term_removed")),
+    ("uni-fig11-alt", of(losses, "square"), 0.0, True, 4, READING),
+    ("uni-fig10-depth", lambda v: in_half(True, v), 0.9, True, 2, READING),
+    ("uni-fig10-depth", lambda v: in_half(False, v), 0.7, False, 2, READING),
+    ("uni-s52-rates", of(slopes, "encoder"), 0.0, True, 2),
+    ("uni-s52-rates", of(slopes, "decoder"), 0.0, False, 2),
+    ("uni-s52-early", of(slopes, "early"), 0.0, True),
+    *(("uni-s52-parameters", of(powers, name), at, at < 1, 2, READING) for name in POWERS for at in (0.75, 1.25)),
+    ("uni-eq14-gain", of(gains, "by_layer"), 1.1, False),
+    ("uni-eq14-gain", of(gains, "by_layer"), 0.9, True),
+    ("uni-eq14-gain", in_logs(of(gains, "ratio")), np.log(2), False, 1, READING),
+    ("uni-eq14-gain", in_logs(of(gains, "ratio")), -np.log(2), True, 1, READING),
+]
 CASES = {  # claim: worlds and their verdicts
     "uni-fig11-alt": [
         (losses(factor_two_in_h=near(-1.0)), READING),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, Border, claims_by_id, near, skew
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, near, of, skew
 
 from repdyn.universality.theory.final import from_amplitudes
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
@@ -219,18 +219,14 @@ def fisher(level, side, share=1):
     return np.tanh(np.arctanh(level) + side * (half + 0.005))
 
 
-BORDERS = {
-    ("uni-fig3-init", "slope"): Border(lambda v: paths(slope=v), 0.0, False, share=3),
-    ("uni-fig3-init", "smallest"): Border(lambda v: paths(smallest=v), 0.8, True, share=3),
-    ("uni-fig3-init", "largest"): Border(lambda v: paths(largest=v), 0.5, False, share=3),
-    **{
-        ("uni-fig3-loss", row): Border(lambda v, row=row: waits(**{row: v}), 1.0, True, share=2, outside=READING)
-        for row in ("low", "default")
-    },
-    ("uni-fig3-loss", "longer at small weights"): Border(
-        lambda v: waits(low=np.full(N, 3.0), very_high=3 * np.exp(-v)), 0.0, True, share=2
-    ),
-}
+BORDERS = [  # claim, values, boundary, whether the claim allows what is above it, parts, verdict outside
+    ("uni-fig3-init", of(paths, "slope"), 0.0, False, 3),
+    ("uni-fig3-init", of(paths, "smallest"), 0.8, True, 3),
+    ("uni-fig3-init", of(paths, "largest"), 0.5, False, 3),
+    ("uni-fig3-loss", of(waits, "low"), 1.0, True, 2, READING),
+    ("uni-fig3-loss", of(waits, "default"), 1.0, True, 2, READING),
+    ("uni-fig3-loss", lambda v: waits(low=np.full(N, 3.0), very_high=3 * np.exp(-v)), 0.0, True, 2),
+]
 
 
 def swish(value, curves=slice(None), converged=N):
