@@ -81,6 +81,11 @@ def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[
     return lambda logs: world(np.exp(logs))
 
 
+def filled(dims: Sequence[str], shape: Sequence[int], **values: object) -> dict[str, tuple]:
+    """Variables of one shape, each filled up with its values."""
+    return {name: (tuple(dims), np.broadcast_to(np.asarray(value), tuple(shape))) for name, value in values.items()}
+
+
 @cache
 def claims_by_id(study: str) -> Mapping[str, Claim]:
     return {claim.id: claim for claim in claims_of(*load_modules(study, "claims"))}
