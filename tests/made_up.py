@@ -83,7 +83,8 @@ def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[
 
 def filled(dims: Sequence[str], shape: Sequence[int], **values: object) -> dict[str, tuple]:
     """Variables of one shape, each filled up with its values."""
-    return {name: (tuple(dims), np.broadcast_to(np.asarray(value), tuple(shape))) for name, value in values.items()}
+    shape = tuple(shape)
+    return {name: (tuple(dims), np.array(np.broadcast_to(value, shape), order="C")) for name, value in values.items()}
 
 
 @cache
@@ -105,7 +106,7 @@ def changed(
         (home,) = [int(position)] if position else [at for at, data in enumerate(copies) if name in data]
         array = copies[home][name].astype(float)
         if place is None:
-            array.values.reshape(-1)[-1] = value
+            array.values.flat[-1] = value
         elif isinstance(place, dict):
             array.loc[place] = value
         else:

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
+from tests.made_up import filled
 
 from repdyn.bn_decomposed.claims import random_networks
 from repdyn.bn_decomposed.claims.gaussian_layers import FAR, INVARIANT
@@ -36,27 +37,16 @@ def moments():
 def layers():
     """Sampled layers at both starts, with squares and norms as expected."""
     ratio = np.array([0.7, 0.9])[None, None, :, None]
-    sampled = {"odd_square": 1.0, "cluster_square": 1.0, "odd_norm": ratio, "cluster_norm": ratio}
-    sampled |= {"pair_factor": 0.9, "odd_mean": 0.56}
-    expected = {"expected_odd_square": 1.0, "expected_cluster_square": 1.0, "expected_inner": 0.0}
-    expected |= {"square_of_mean_odd": 0.32, "square_of_mean_cluster": 0.32, "inner_of_means": 0.3}
     starts, dims, blocks = ("start", "batch"), ("start", "batch", "width"), ("start", "batch", "width", "block")
+    sampled = {"odd_square": 1.0, "cluster_square": 1.0, "odd_norm": ratio, "cluster_norm": ratio, "pair_factor": 0.9}
+    sampled |= {"odd_mean": 0.56, "inner": 0.0}
     return xr.Dataset(
-        {name: (blocks, value * np.ones((2, 2, 2, 1)) * OF_DRAWS) for name, value in sampled.items()}
-        | {name: (dims, np.full((2, 2, 2), value)) for name, value in expected.items()}
-        | {
-            "inner": (blocks, np.zeros((2, 2, 2, DRAWS))),
-            "expected_pair_factor": (starts, np.full((2, 2), 0.9)),
-            "cluster_mean_cosine": (starts, np.full((2, 2), 1e-3)),
-            "alpha": (starts, [[1.8, 1.2], [0.4, 0.4]]),
-        },
-        {
-            "start": [INVARIANT, FAR],
-            "batch": [3, 10],
-            "width": [1, 10],
-            "norm_ratio": ("width", [0.7, 0.9]),
-            "distance": 1.5,
-        },
+        filled(blocks, (2, 2, 2, DRAWS), **{name: value * OF_DRAWS for name, value in sampled.items()})
+        | filled(dims, (2, 2, 2), expected_odd_square=1.0, expected_cluster_square=1.0, expected_inner=0.0)
+        | filled(dims, (2, 2, 2), square_of_mean_odd=0.32, square_of_mean_cluster=0.32, inner_of_means=0.3)
+        | filled(starts, (2, 2), expected_pair_factor=0.9, cluster_mean_cosine=1e-3, alpha=[[1.8, 1.2], [0.4, 0.4]]),
+        {"start": [INVARIANT, FAR], "batch": [3, 10], "width": [1, 10]}
+        | {"norm_ratio": ("width", [0.7, 0.9]), "distance": 1.5},
     )
 
 
@@ -64,20 +54,13 @@ def clusters(*, factor=0.9, limit=1.0, narrow=1.0, family=0.95, resting=20.0):
     """Expected factors of clusters: the largest, over its limit, and of narrow ones; multiplier and size at rest."""
     alpha = np.array([1.22])
     by_spread = np.array([narrow * alpha[0], 1.1, 0.9])[None, :, None]
+    of_configuration = ("batch", "configuration"), (1, 2)
     return xr.Dataset(
-        {
-            "factor": (("batch", "spread", "draw"), by_spread * np.ones((1, 3, 2))),
-            "largest_factor": (("batch", "configuration"), [[factor, factor]]),
-            "alpha": (("batch", "configuration"), [[factor / limit, factor / limit]]),
-            "norm_keeping_alpha": ("batch", alpha),
-            "family_multiplier": ("batch", [family]),
-            "point_multiplier": ("batch", alpha),
-            "full_multiplier": ("batch", [0.9]),
-            "full_multiplier_of_equal_points": ("batch", [0.9]),
-            "resting_spread": ("batch", [resting]),
-            "invariant_distance": ("batch", [0.95]),
-            "required_distance": ("batch", [1.0]),
-        },
+        filled(("batch", "spread", "draw"), (1, 3, 2), factor=by_spread)
+        | filled(*of_configuration, largest_factor=factor, alpha=factor / limit)
+        | filled(["batch"], [1], family_multiplier=family, resting_spread=resting, norm_keeping_alpha=alpha)
+        | filled(["batch"], [1], full_multiplier=0.9, full_multiplier_of_equal_points=0.9, point_multiplier=alpha)
+        | filled(["batch"], [1], invariant_distance=0.95, required_distance=1.0),
         {"batch": [10], "spread": [0.01, 1.0, 30.0]},
     )
 
@@ -86,18 +69,11 @@ def rests(*, points=(5, 7, 20, 50), scale=1.0):
     """Fixed points of batches of these sizes: the cluster's angle over 540/n degrees."""
     n = np.array(points, float)
     width = 540 / n * scale
+    shape = ["batch"], [n.size]
     return xr.Dataset(
-        {
-            "odd_intra_angle": ("batch", width),
-            "odd_angle": ("batch", np.full(n.size, 90.0)),
-            "odd_norm_ratio": ("batch", np.ones(n.size)),
-            "odd_multiplier": ("batch", np.full(n.size, 0.95)),
-            "simplex_angle": ("batch", 72 + 30 / n),
-            "rms_angle": ("batch", np.full(n.size, 60.0)),
-            "iterated_intra_angle": ("batch", np.where(n < 7, 78.0, width)),
-            "iterated_odd_angle": ("batch", np.full(n.size, 90.0)),
-            "iterated_norm_ratio": ("batch", np.ones(n.size)),
-        },
+        filled(*shape, odd_intra_angle=width, odd_angle=90.0, odd_norm_ratio=1.0, odd_multiplier=0.95)
+        | filled(*shape, iterated_intra_angle=np.where(n < 7, 78.0, width), iterated_odd_angle=90.0)
+        | filled(*shape, simplex_angle=72 + 30 / n, rms_angle=60.0, iterated_norm_ratio=1.0),
         {"batch": n.astype(int)},
     )
 
@@ -158,11 +134,9 @@ def trained(*, accuracy=0.99, ranks=0.2, default=0.1, bn=0.8):
 
 def point_neurons(*, off=0.0, active=0.0):
     """Gram entries off the diagonal and the relative excess of the active share, at 100 points."""
+    shape = ("scheme", "seed"), (2, 2)
     return xr.Dataset(
-        {
-            "off_diagonal": (("scheme", "seed"), [[off] * 2, [0.5] * 2]),
-            "activity": (("scheme", "seed"), [[(1 + active) / 100] * 2, [0.5] * 2]),
-        },
+        filled(*shape, off_diagonal=[[off], [0.5]], activity=[[(1 + active) / 100], [0.5]]),
         {"scheme": [STRICT, "he"], "points": 100},
     )
 
@@ -175,11 +149,9 @@ def longest(*, longest=0.1, limit=0.1, farthest=0.9, twice=0.9):
     odd = np.where(run < longest, 1, 0) * np.ones(first, int)
     odd[-1] = np.where(run < twice, 1, 0)
     limit_odd = np.where(run < farthest, 2, np.where(run < farthest + limit, 1, 0)) * np.ones((len(names), RUNS), int)
-    dims = ("kind", "run")
-    constant = {"longest": 1, "farthest": 2, "nearest": 3}
     return xr.Dataset(
-        {"odd": (("kind", "width", "run"), odd), "limit_odd": (dims, limit_odd)}
-        | {name: (dims, np.full((len(names), RUNS), place)) for name, place in constant.items()},
+        {"odd": (("kind", "width", "run"), odd)}
+        | filled(("kind", "run"), limit_odd.shape, limit_odd=limit_odd, longest=1, farthest=2, nearest=3),
         {"kind": names, "width": [200]},
     )
 
@@ -249,17 +221,11 @@ def left_out():
     changes = np.stack([0 * gains, gains, np.full(4, 0.2)])[:, :, None, None] * (1 + 0.02 * NOISE)
     angle = 60 + changes * np.ones((1, 1, 2, 1))
     return xr.Dataset(
-        {
-            "angle_without": (("left_out", "untypical", "batch", "seed"), angle),
-            "mean_angle": (("normalization", "batch", "seed"), np.full((3, 2, SEEDS), 60.0)),
-            "untypical_share": (("untypical", "batch", "seed"), np.full((4, 2, SEEDS), 0.2)),
-        },
-        {
-            "left_out": ["none", "untypical", "random"],
-            "untypical": kinds,
-            "batch": [9, 50],
-            "normalization": ["rms", "std", "full"],
-        },
+        {"angle_without": (("left_out", "untypical", "batch", "seed"), angle)}
+        | filled(("normalization", "batch", "seed"), (3, 2, SEEDS), mean_angle=60.0)
+        | filled(("untypical", "batch", "seed"), (4, 2, SEEDS), untypical_share=0.2),
+        {"left_out": ["none", "untypical", "random"], "untypical": kinds}
+        | {"batch": [9, 50], "normalization": ["rms", "std", "full"]},
     )
 
 
@@ -293,13 +259,8 @@ def waits(*, hits=40, longer=1.0, first=4, knocked_out=False):
             "odd": (dims, odd),
             "wait_in_the_limit": (("start", "batch", "factor"), limit),
         },
-        {
-            "start": ["equal angles", "circle", "one point far"],
-            "batch": [10],
-            "width": [100],
-            "factor": [2.0, 4.0],
-            "depth": 100,
-        },
+        {"start": ["equal angles", "circle", "one point far"], "batch": [10], "width": [100]}
+        | {"factor": [2.0, 4.0], "depth": 100},
     )
 
 

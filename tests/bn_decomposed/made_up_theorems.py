@@ -2,6 +2,7 @@
 
 import numpy as np
 import xarray as xr
+from tests.made_up import filled
 
 from repdyn.base.formula_audit import FORMS
 from repdyn.bn_decomposed.theory.tree_formulas import (
@@ -24,19 +25,10 @@ def cells(not_one=0.0):
     """Cells of Gaussian batches of 5 points and of circles of 3 and 5; signs changed by the printed steps."""
     count = np.array([10, 22, 6, 10])
     return xr.Dataset(
-        {
-            "kind": ("batch", ["Gaussian", "Gaussian", "circle", "circle"]),
-            "k": ("batch", [2, 3, 2, 2]),
-            "n": ("batch", [5, 5, 3, 5]),
-            "cell_count": ("batch", count),
-            "volume_sum": ("batch", np.ones(4)),
-            "strays": ("batch", np.zeros(4, int)),
-            "smallest_share": ("batch", np.full(4, 0.01)),
-            "smallest_hits": ("batch", np.full(4, 10_000)),
-            "patterns_seen": ("batch", count),
-            "gamma": ("batch", 1 / count),
-            "not_one": (("step", "shape"), [[not_one], [not_one], [0.0]]),
-        },
+        filled(["batch"], [4], k=[2, 3, 2, 2], n=[5, 5, 3, 5], cell_count=count, patterns_seen=count, gamma=1 / count)
+        | filled(["batch"], [4], volume_sum=1.0, strays=0, smallest_share=0.01, smallest_hits=10_000)
+        | {"kind": ("batch", ["Gaussian", "Gaussian", "circle", "circle"])}
+        | {"not_one": (("step", "shape"), [[not_one], [not_one], [0.0]])},
         {"draws": 1_000_000, "rows_tried": 1000, "step": ["printed", "printed, norm squared", "corrected"]},
     )
 
@@ -50,11 +42,9 @@ def rows(*, mean=0.5, recentered=0.5, later=0.5, by_column=0.5):
     one = 1 / gamma[0] + np.repeat([-1.0, 1.0], DRAWS // 2)
     waits = np.stack([one, second, 0.5 / gamma[2] * scatter], axis=-1)
     return xr.Dataset(
-        {
+        filled(["batch"], [2], bound=10.0, bound_by_column=10 * max(mean, recentered) / by_column, recentered=[0, 1])
+        | {
             "y": (("batch", "draw"), np.stack([10 * mean * scatter, 10 * recentered * scatter])),
-            "bound": ("batch", [10.0, 10.0]),
-            "bound_by_column": ("batch", [10 * max(mean, recentered) / by_column] * 2),
-            "recentered": ("batch", [0, 1]),
             "wait": (("wait_batch", "wait_draw", "column"), waits[None]),
             "column_gamma": (("wait_batch", "column_or_next"), [[*gamma, 0.1]]),
             "wait_gamma": ("wait_batch", [0.9 / (1 / gamma).sum() * 3]),
@@ -66,13 +56,10 @@ def ranks():
     """Largest ranks of circles of 6 and 7 points, plain and recentered, and of layers."""
     limits, cells_rank = np.array([5, 10]), [5, 7, 7]
     return xr.Dataset(
-        {
-            "case_kind": ("case", ["circle"] * 3),
-            "case_recentered": ("case", [0, 0, 1]),
-            "points": ("case", [6, 7, 7]),
-            "pairs_used": ("case", [3, 0, 0]),
-            "pairs_given": ("case", [3, 0, 0]),
-            **dict.fromkeys(("rank_cells", "rank_sampled", "rank_lines"), ("case", cells_rank)),
+        filled(["case"], [3], case_kind="circle", case_recentered=[0, 0, 1], points=[6, 7, 7])
+        | filled(["case"], [3], pairs_used=[3, 0, 0], pairs_given=[3, 0, 0])
+        | filled(["case"], [3], rank_cells=cells_rank, rank_sampled=cells_rank, rank_lines=cells_rank)
+        | {
             "rank_normalized": (("way", "row"), [[1, 2], [1, 2], [1, 1]]),
             "product_rank": (("product", "factor"), [[5, 3, 3, 4]]),
             "product_bound": (("product", "bound"), [[5, 3]]),
@@ -82,15 +69,8 @@ def ranks():
                 np.stack([np.full((1, 12, 2), 1.0) * limits, np.tile([2, 2], (1, 12, 1))]),
             ),
         },
-        {
-            "bound": ["printed", "corrected"],
-            "factor": ["W", "X", "WX", "ReLU(WX)"],
-            "image_row": [2, 10],
-            "rows": limits,
-            "input_dim": [2],
-            "activation": ["relu", "linear"],
-            "layer_points": 10,
-        },
+        {"bound": ["printed", "corrected"], "factor": ["W", "X", "WX", "ReLU(WX)"], "activation": ["relu", "linear"]}
+        | {"image_row": [2, 10], "rows": limits, "input_dim": [2], "layer_points": 10},
     )
 
 
@@ -133,12 +113,9 @@ def hexagon():
 def stalled():
     """Exact chance of the next row, twice gamma, and sampled frequencies around it."""
     probability = np.full((1, 50), 0.2)
-    variables = {
-        "probability": probability,
-        "gamma": probability / 2,
-        "frequency": probability + 1e-4 * np.linspace(-1, 1, 50),
-    }
-    return xr.Dataset({name: (("case", "configuration"), values) for name, values in variables.items()})
+    near = probability + 1e-4 * np.linspace(-1, 1, 50)
+    dims = ("case", "configuration")
+    return xr.Dataset(filled(dims, (1, 50), probability=probability, gamma=probability / 2, frequency=near))
 
 
 def tree():
@@ -165,28 +142,12 @@ def limits(which="theorem"):
         for name, value in deep.items()
         for end in ("first", "last")
     }
-    case = {
-        "stable_depth": 9.0,
-        "depth_bound": 10.0,
-        "ratio_first": 0.1,
-        "ratio_last": 0.2,
-        "angle_first": 89.0,
-        "angle_last": 89.0,
-        "extremes": 0.5,
-        "farther_is_last": 1,
-        "longer_is_last": 1,
-    }
-    variables |= {name: ("case", np.full(number, value, float)) for name, value in case.items()}
+    variables |= filled(["case"], [number], stable_depth=9.0, depth_bound=10.0, extremes=0.5)
+    variables |= filled(["case"], [number], ratio_first=0.1, ratio_last=0.2, angle_first=89.0, angle_last=89.0)
+    variables |= filled(["case"], [number], farther_is_last=1.0, longer_is_last=1.0, odd_is_last=bernoulli(0.7, number))
+    kinds = ["symmetric", "gaussian"]
     return xr.Dataset(
-        variables
-        | {
-            "odd_is_last": ("case", bernoulli(0.7, number)),
-            "deep_points": ("deep", [n, n]),
-            "deep_kind": ("deep", ["symmetric", "gaussian"]),
-            "deep_apart": ("deep", [1, 1]),
-            "deep_A": ("deep", [1.0, 2.0]),
-            "deep_B": ("deep", [1.0, 1.0]),
-        },
+        variables | filled(["deep"], [2], deep_points=n, deep_kind=kinds, deep_apart=1, deep_A=[1.0, 2.0], deep_B=1.0),
         {"kind": ("case", ["gaussian"] * number), "points": ("case", [n] * number), "end": ["least", "most"]},
     )
 
@@ -232,13 +193,9 @@ def all_batches():
 def coordinates():
     n = 16
     missing = 90 - np.degrees(angle_bound(n, "theorem"))
-    values = {
-        "extremes_angle": 90.0,
-        "interior_angle": 0.0,
-        "ratio": ratio_bound(n, "theorem") / 2,
-        "odd_angle": 90 - missing / 2,
-    }
-    variables = {name: (("extremes", "draw"), [[value], [value]]) for name, value in values.items()}
+    shape = ("extremes", "draw"), (2, 1)
+    variables = filled(*shape, extremes_angle=90.0, interior_angle=0.0, ratio=ratio_bound(n, "theorem") / 2)
+    variables |= filled(*shape, odd_angle=90 - missing / 2)
     return xr.Dataset(variables, {"extremes": ["shared", "free"], "points": n})
 
 
@@ -254,13 +211,8 @@ def descendants():
             "eq_61": ("sum", [0.9]),
             "eq_62": ("sum", [1.0]),
         },
-        {
-            "split_points": ("split", [4]),
-            "split_zeros": ("split", [1]),
-            "row_points": ("row", [8]),
-            "layer": layers,
-            "kept": ["2, n-2"],
-        },
+        {"split_points": ("split", [4]), "split_zeros": ("split", [1]), "row_points": ("row", [8])}
+        | {"layer": layers, "kept": ["2, n-2"]},
     )
 
 
@@ -273,27 +225,24 @@ def audit():
     return xr.Dataset(dict.fromkeys(FORMS, errors), {"equation": EQUATIONS})
 
 
+STEPS = np.arange(4)
+
+
 def splits(zeros=0):
     """Ratios that come to rest at 1/2, 1 and 2, with intervals that close in on them; layers without an amplitude."""
     rest = np.array([0.5, 1.0, 2.0])[:, None, None] * np.ones((1, 2, 1))
     open_by = np.array([4.0, 1e-2, 1e-4, 0.0])
-    shares = np.tile([0.4, 0.3, 0.1, 0.05], (3, 1))
-    dims, extremes = ("case", "definition", "step"), ("case", "extreme")
+    shares = np.array([0.4, 0.3, 0.1, 0.05])
+    dims, sides, extremes = ("case", "definition", "step"), ("case", "side"), ("case", "extreme")
     return xr.Dataset(
-        {
-            "ratio": (dims, rest * (1 + np.array([1.0, 5e-3, 0.0, 0.0]))),
-            "lowest": (dims, rest * (1 - open_by / 5)),
-            "highest": (dims, rest * (1 + open_by)),
-            "lowest_unfed": (dims, rest * np.ones(4)),
-            "highest_unfed": (dims, rest * np.ones(4) * (1 + 1e-12)),
-            "ratio_without_B": (dims, rest * np.exp(np.arange(4))),
-            "enumerated": (("case", "side"), shares),
-            "by_algorithm": (("case", "side"), shares),
-            "by_other_end": (("case", "side"), shares[:, ::-1]),
-            "zero_layers": (("case", "side"), np.full((3, 4), zeros)),
-            "first_layer": (extremes, [[2.0, 3.0], [5.0, 4.0], [6.0, 7.0]]),
-            "first_layer_bound": (extremes, [[2.0, 4.0], [6.0, 4.0], [8.0, 9.0]]),
-            "first_layer_bound_of_largest_gap": (extremes, np.full((3, 2), 2.0)),
-        },
-        {"definition": ["(2, n-2)", "(1, 1, n-2)"], "step": np.arange(4), "side": ["A", "B", "C", "D"]},
+        filled(
+            dims, (3, 2, 4), ratio=rest * (1 + np.array([1.0, 5e-3, 0.0, 0.0])), ratio_without_B=rest * np.exp(STEPS)
+        )
+        | filled(dims, (3, 2, 4), lowest=rest * (1 - open_by / 5), highest=rest * (1 + open_by))
+        | filled(dims, (3, 2, 4), lowest_unfed=rest, highest_unfed=rest * (1 + 1e-12))
+        | filled(sides, (3, 4), enumerated=shares, by_algorithm=shares, by_other_end=shares[::-1], zero_layers=zeros)
+        | filled(extremes, (3, 2), first_layer=[[2.0, 3.0], [5.0, 4.0], [6.0, 7.0]])
+        | filled(extremes, (3, 2), first_layer_bound=[[2.0, 4.0], [6.0, 4.0], [8.0, 9.0]])
+        | filled(extremes, (3, 2), first_layer_bound_of_largest_gap=2.0),
+        {"definition": ["(2, n-2)", "(1, 1, n-2)"], "step": STEPS, "side": ["A", "B", "C", "D"]},
     )

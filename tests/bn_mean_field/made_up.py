@@ -2,7 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from tests.made_up import changed, claims_by_id
+from tests.made_up import changed, claims_by_id, filled
 
 from repdyn.base.verdicts import rounding
 
@@ -22,11 +22,8 @@ def audit(errors):
 
 
 FLOWS = xr.Dataset(
-    {
-        "gap_a": (("against", "dimension", "radius"), np.zeros((3, 2, 3))),
-        "gap_b": (("against", "dimension", "radius"), np.zeros((3, 2, 3))),
-        "drift": (("dimension", "radius"), np.zeros((2, 3))),
-    },
+    filled(("against", "dimension", "radius"), (3, 2, 3), gap_a=0.0, gap_b=0.0)
+    | filled(("dimension", "radius"), (2, 3), drift=0.0),
     {"against": ["manifold", "manifold_scaled", "vanilla"], "dimension": [2, 5], "radius": [0.5, 1.0, 2.0]},
 )
 
@@ -38,18 +35,8 @@ def flows(name, value, **place):
 
 def metric(**changes):
     """A metric audit in which all is as it should be, but for changes at the last draw."""
-    right = {
-        "asymmetry": 0.0,
-        "smallest": 0.5,
-        "kantorovich": 0.5,
-        "alignment": 0.5,
-        "others": 0.0,
-        "round_gap": 0.0,
-        "ascent": 1.0,
-        "pairing": 0.0,
-        "pairing_printed": 1.0,
-        "formula_gap": 0.0,
-    }
+    right = {"smallest": 0.5, "kantorovich": 0.5, "alignment": 0.5, "ascent": 1.0, "pairing_printed": 1.0}
+    right |= dict.fromkeys(("asymmetry", "others", "round_gap", "pairing", "formula_gap"), 0.0)
     data = {name: ("draw", [value, changes.get(name, value)]) for name, value in right.items()}
     arcs = np.full(4, 2 * np.pi / 4)
     arcs[-1] *= 1 + changes.get("arcs", 0.0)
@@ -62,11 +49,7 @@ def radial_fractions(without, exponent):
     with_eps = 1e-3 * radius[:, None] ** (exponent + draws)
     values = np.stack([np.full((2, 4), without), with_eps])
     return xr.Dataset(
-        {
-            "radial": (("with_eps", "radius", "draw"), values),
-            "length": (("with_eps", "radius", "draw"), np.ones((2, 2, 4))),
-            "samples": SAMPLES,
-        },
+        filled(("with_eps", "radius", "draw"), (2, 2, 4), radial=values, length=1.0) | {"samples": SAMPLES},
         {"with_eps": [0, 1], "radius": radius},
     )
 
@@ -79,15 +62,9 @@ def rates_of_fall(printed, metric):
 def exits(time=2.0, gronwall=1.5, speed=0.9, growth=1.0):
     n = np.array([10.0, 100.0])
     return xr.Dataset(
-        {
-            "exit_time": ("radius", [3.0, time, np.nan]),
-            "bound": ("radius", [1.0, 1.0, 1.0]),
-            "gronwall": ("radius", [gronwall, gronwall, 1.0]),
-            "speed": ("radius", [0.5, speed, 0.5]),
-            "speed_bound": ("radius", [1.0, 1.0, 1.0]),
-            "stages": ("stage", growth * np.log(n)),
-            "growth": 1.0,
-        },
+        filled(["radius"], [3], exit_time=[3.0, time, np.nan], bound=1.0, gronwall=[gronwall, gronwall, 1.0])
+        | filled(["radius"], [3], speed=[0.5, speed, 0.5], speed_bound=1.0)
+        | {"stages": ("stage", growth * np.log(n)), "growth": 1.0},
         {"stage": n},
     )
 
@@ -111,12 +88,8 @@ def minimization(end=1e-3, late=2e-3, point=0.5, pair=0.5, speed=0.0, arc=1.0):
     loss = np.ones((4, 20))
     loss[0, 18:], loss[1, -1], loss[2, -1], loss[3, -1] = (late, end), point, pair, arc
     return xr.Dataset(
-        {
-            "relative_loss": (("start", "frame"), loss),
-            "speed": (("start", "frame"), np.full((4, 20), speed)),
-            "separates": ("start", [1, 0, 0, 0]),
-            "particles": ("start", [100, 1, 2, 100]),
-        },
+        filled(("start", "frame"), (4, 20), relative_loss=loss, speed=speed)
+        | filled(["start"], [4], separates=[1, 0, 0, 0], particles=[100, 1, 2, 100]),
         {"start": ["spread", "point", "pair", ARC]},
     )
 
@@ -129,22 +102,13 @@ def lawful_neurons(off):
 
 def matched(ratio):
     """Ratios of the fastest neurons at equal loss, paired start first, which has both signs of a."""
-    shape = ("problem", "start", "step", "iteration")
-    spread = ratio * (1 + 1e-4 * np.array([0.0, -1.0, 1.0, -0.5, 0.5]))
+    shape = ("problem", "start", "step", "iteration"), (1, 5, 1, 1)
+    spread = ratio * (1 + 1e-4 * np.array([0.0, -1.0, 1.0, -0.5, 0.5]))[:, None, None]
     return xr.Dataset(
-        {
-            "matched_ratio": (shape, spread[None, :, None, None]),
-            "matched_iteration": (shape, np.full((1, 5, 1, 1), 70.0)),
-            "loss": (("problem", "start", "model", "step", "iteration"), np.ones((1, 5, 2, 1, 1))),
-        },
-        {
-            "problem": ["y = x1"],
-            "model": ["BN", "vanilla"],
-            "step": [0.002],
-            "iteration": [500],
-            "look": 500,
-            "paper_step": 0.002,
-        },
+        filled(*shape, matched_ratio=spread, matched_iteration=70.0)
+        | filled(("problem", "start", "model", "step", "iteration"), (1, 5, 2, 1, 1), loss=1.0),
+        {"problem": ["y = x1"], "model": ["BN", "vanilla"], "step": [0.002], "iteration": [500]}
+        | {"look": 500, "paper_step": 0.002},
     )
 
 
@@ -192,21 +156,10 @@ def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):
     spans = np.array([decades[0], decades[1], decades[1], decades[0], decades[1]])[:, None] + draws
     dims = ("network", "start")
     return xr.Dataset(
-        {
-            "needed": ((*dims, "step"), np.stack([needed, needed], axis=-1)),
-            "decades": (dims, spans),
-            "fewest": (dims, needed),
-            "smallest_step": (dims, np.ones((5, 7))),
-            "largest_step": (dims, np.full((5, 7), 10.0)),
-        },
-        {
-            "network": names,
-            "start": np.arange(7),
-            "step": [1.0, 2.0],
-            "iterations": 10,
-            "spacing": 0.125,
-            "learned": 0.01,
-        },
+        filled((*dims, "step"), (5, 7, 2), needed=needed[..., None])
+        | filled(dims, (5, 7), decades=spans, fewest=needed, smallest_step=1.0, largest_step=10.0),
+        {"network": names, "start": np.arange(7), "step": [1.0, 2.0]}
+        | {"iterations": 10, "spacing": 0.125, "learned": 0.01},
     )
 
 
@@ -299,14 +252,9 @@ def scan(speed_near_x2, torque_near_x2):
     for target in range(2):
         speeds[target, :, 2:] = speed_near_x2[target] * (1 + 0.01 * np.arange(4)[:, None])
         torques[target, :, 2:] = torque_near_x2[target]
-    dims = ("angle", "seed", "neuron")
     return xr.Dataset(
-        {
-            "speed": (dims, speeds),
-            "torque": (dims, torques),
-            "axis_angle": (dims, angles),
-            "outer_contrast": (dims[:2], np.zeros((2, 4))),
-        },
+        filled(("angle", "seed", "neuron"), (2, 4, 4), speed=speeds, torque=torques, axis_angle=angles)
+        | filled(("angle", "seed"), (2, 4), outer_contrast=0.0),
         {"angle": [0.0, 90.0]},
     )
 
@@ -326,12 +274,8 @@ def ends(relu, erf):
 def estimate(change):
     """The change of the output of one pair of point masses, over a printed constant of 1 and a corrected one of 2."""
     return xr.Dataset(
-        {
-            "change": (("radius", "draw"), [[change, 0.1]]),
-            "distance": (("radius", "draw"), [[1.0, 1.0]]),
-            "constant_printed": ("radius", [1.0]),
-            "constant": ("radius", [2.0]),
-        },
+        filled(("radius", "draw"), (1, 2), change=[change, 0.1], distance=1.0)
+        | filled(["radius"], [1], constant_printed=1.0, constant=2.0),
         {"radius": [0.5]},
     )
 
@@ -343,14 +287,8 @@ def ratios(by_step):
     shape = (1, 5, len(steps), 1)
     return xr.Dataset(
         {"ratio": (("problem", "start", "step", "iteration"), draws.reshape(shape))},
-        {
-            "problem": ["y = x1"],
-            "start": range(5),
-            "step": steps,
-            "iteration": [500],
-            "look": 500,
-            "paper_step": steps[0],
-        },
+        {"problem": ["y = x1"], "start": range(5), "step": steps, "iteration": [500]}
+        | {"look": 500, "paper_step": steps[0]},
     )
 
 
@@ -367,15 +305,8 @@ def distances(exponent, spread=0.02):
     start, target, width, seed, value = (np.array(column) for column in zip(*rows, strict=True))
     return xr.Dataset(
         {"distance": (("run", "time"), np.stack([value, value], axis=1))},
-        {
-            "start": ("run", start),
-            "target": ("run", target),
-            "width": ("run", width),
-            "seed": ("run", seed),
-            "time": [0.0, 1.0],
-            "reference": 512,
-            "random_reference": 512,
-        },
+        filled(["run"], [len(rows)], start=start, target=target, width=width, seed=seed)
+        | {"time": [0.0, 1.0], "reference": 512, "random_reference": 512},
     )
 
 
@@ -394,14 +325,11 @@ FARTHEST, BN, VANILLA = 1, 0, 1
 
 def turns_and_losses():
     """Made-up iterations of neurons that turn by 1 degree each while the loss falls, short ones and long ones."""
-    shape = (2, 3, 1, 3, 2, 1)  # quantile, later, start, radius, model, step
     dims = ("later", "start", "radius", "model", "step")
     return xr.Dataset(
-        {
-            "turn_quantile": (("quantile", *dims), np.ones(shape)),
-            "loss_growth": (dims, np.full(shape[1:], 0.9)),
-            "loss_growth_kept": (("later", "start", "radius", "step"), np.full((3, 1, 3, 1), 1.2)),
-        },
+        filled(("quantile", *dims), (2, 3, 1, 3, 2, 1), turn_quantile=1.0)
+        | filled(dims, (3, 1, 3, 2, 1), loss_growth=0.9)
+        | filled(("later", "start", "radius", "step"), (3, 1, 3, 1), loss_growth_kept=1.2),
         {"quantile": [0.5, 1.0], "later": [1, 2, 3], "radius": [0.01, 0.1, 1.0], "model": ["BN", "vanilla"]},
     )
 

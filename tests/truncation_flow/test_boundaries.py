@@ -7,7 +7,7 @@ its region with the verdict there. In a variable with several entries the last o
 import numpy as np
 import pytest
 import xarray as xr
-from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, changed, claims_by_id
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, changed, claims_by_id, filled
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -72,51 +72,23 @@ def test_a_formula_is_decided_by_its_largest_error():
 
 
 TIMES = np.array([0.0, 2.0, 10.0])
+SMALLEST = {"eta_0": 0.05, "eta_1": 0.02, "eta_1_prime": 0.1, "highest": -0.5, "eta_2": 0.2}
+LATE = {"late_generator": 0.0, "late_rotation": 0.0, "residual_rate": 1.0, "cost_rate": 2.0}
 PROPOSITION = xr.Dataset(
-    {
-        "truncated_share": (("time", "coordinate"), [[0.96, 0.97], [0.98, 0.98], [1.0, 1.0]]),
-        "points": 100,
-        "eta_0": 0.05,
-        "eta_1": 0.02,
-        "eta_1_prime": 0.1,
-        "highest": -0.5,
-        "eta_2": 0.2,
-        "eta_2_printed": ("equation", [0.1, 0.1]),
-        "rotation": ("time", [0.0, 0.1, 0.1]),
-        "decay_rate": 0.9,
-        "residual": ("time", [1.0, np.exp(-1.8), np.exp(-9.0)]),
-        "arrival": 2.0,
-        "sharp_arrival_bound": 3.0,
-        "late_generator": 0.0,
-        "late_rotation": 0.0,
-        "residual_rate": 1.0,
-        "cost_rate": 2.0,
-        "step": 0.15,
-    },
+    filled(["time"], [3], rotation=[0.0, 0.1, 0.1], residual=np.exp([0.0, -1.8, -9.0]))
+    | filled(["equation"], [2], eta_2_printed=0.1)
+    | {"truncated_share": (("time", "coordinate"), [[0.96, 0.97], [0.98, 0.98], [1.0, 1.0]])}
+    | {"points": 100, "step": 0.15, "decay_rate": 0.9, "arrival": 2.0, "sharp_arrival_bound": 3.0, **SMALLEST, **LATE},
     {"time": TIMES, "equation": ["(4.13)", "(4.32)"]},
 )
-EXAMPLE = xr.Dataset(
-    {
-        "radius_eta_0": 0.9,
-        "radius_eta_1": 0.9,
-        "radius_highest": -0.1,
-        "radius_turned": 0.09,
-        "printed_radius": 0.06,
-        "sufficient_radius": 0.16,
-        "radius_left": 1.0,
-    }
-)
+OF_RADIUS = {"radius_eta_0": 0.9, "radius_eta_1": 0.9, "radius_highest": -0.1, "radius_turned": 0.09}
+EXAMPLE = xr.Dataset(OF_RADIUS | {"printed_radius": 0.06, "sufficient_radius": 0.16, "radius_left": 1.0})
 STATIONS = np.arange(4)
 STAIRCASE = xr.Dataset(
-    {
-        "meeting": (("case", "station"), np.tile([0.0, 1.0, 2.0, 3.0], (5, 1))),
-        "meeting_by_events": (("case", "station"), np.tile([0.0, 1.0, 2.0, 3.0], (5, 1))),
-        "printed_time": ("station", [np.nan, 0.0, 1.0, 2.0]),
-        "stage_slope": (("case", "station"), np.ones((5, 4))),
-        "stage_rate": (("case", "station"), np.ones((5, 4))),
-        "rate": (("case", "time"), np.array([[0.25, 1.0]] + [[0.25, 0.5]] * 4)),
-        "b_by_events": (("case", "time"), np.zeros((5, 2))),
-    },
+    filled(("case", "station"), (5, 4), meeting=1.0 * STATIONS, meeting_by_events=1.0 * STATIONS)
+    | filled(("case", "station"), (5, 4), stage_slope=1.0, stage_rate=1.0)
+    | filled(("case", "time"), (5, 2), rate=[[0.25, 1.0]] + [[0.25, 0.5]] * 4, b_by_events=0.0)
+    | {"printed_time": ("station", [np.nan, 0.0, 1.0, 2.0])},
     {"case": ["beyond", "between", "at a point", "below", "frozen"], "time": [0.0, 9.0], "station": STATIONS},
 )
 BEYOND, BETWEEN, BELOW = 0, 1, 3
@@ -124,50 +96,23 @@ BEYOND, BETWEEN, BELOW = 0, 1, 3
 DEFINITE = {"sign": ["positive", "negative", "indefinite"]}
 SIGNED = ("sign", "seed")
 COLLAPSED = xr.Dataset(
-    {
-        "drift": (("sign", "seed", "time"), np.zeros((3, 2, 3))),
-        "euler_drift": (("euler_step", "seed"), [[0.1, 0.1], [1.0, 1.0]]),
-        "gram_floor": (SIGNED, np.full((3, 2), 1.5)),
-        "rate_excess": (("sign", "seed", "time"), np.full((3, 2, 3), -1.0)),
-        "slow_cost": ("time", np.exp(-2 * TIMES)),
-        "slow_gap": 1.0,
-        "output_error": (SIGNED, np.zeros((3, 2))),
-        "gap": (SIGNED, np.full((3, 2), 0.2)),
-        "saddle_ratio": 1.0,
-        "indefinite_ratio": ("seed", [0.1, 0.2]),
-        "weight_norm": ("time", [1.0, 1.0, 1.0]),
-        "weight_bound_printed": ("time", [2.0, 2.0, 0.5]),
-        "weight_bound_corrected": ("time", [1.0, 1.0, 1.0]),
-        "weight_size": (SIGNED, np.full((3, 2), 0.9)),
-        "bias_size": (SIGNED, np.full((3, 2), 0.9)),
-        "weight_speed": ("time", [0.7, 0.7, 0.7]),
-        "speed_bound_printed": ("time", [2.0, 2.0, 0.4]),
-        "speed_bound_corrected": ("time", [0.7, 0.7, 0.7]),
-        "speed_of_W": (SIGNED, np.full((3, 2), 0.9)),
-        "speed_of_B": (SIGNED, np.full((3, 2), 0.9)),
-        "late_motion": (SIGNED, np.zeros((3, 2))),
-    },
+    filled((*SIGNED, "time"), (3, 2, 3), drift=0.0, rate_excess=-1.0)
+    | filled(SIGNED, (3, 2), gram_floor=1.5, output_error=0.0, gap=0.2, late_motion=0.0)
+    | filled(SIGNED, (3, 2), weight_size=0.9, bias_size=0.9, speed_of_W=0.9, speed_of_B=0.9)
+    | filled(["time"], [3], slow_cost=np.exp(-2 * TIMES), weight_norm=1.0, weight_speed=0.7)
+    | filled(["time"], [3], weight_bound_printed=[2.0, 2.0, 0.5], weight_bound_corrected=1.0)
+    | filled(["time"], [3], speed_bound_printed=[2.0, 2.0, 0.4], speed_bound_corrected=0.7)
+    | {"euler_drift": (("euler_step", "seed"), [[0.1, 0.1], [1.0, 1.0]]), "slow_gap": 1.0, "saddle_ratio": 1.0}
+    | {"indefinite_ratio": ("seed", [0.1, 0.2])},
     DEFINITE | {"time": TIMES, "euler_step": [0.01, 0.1], "seed": [0, 1]},
 ).isel(sign=[2, 0, 1])  # definite ones last, so that the last entry counts
 PROPAGATORS = xr.Dataset(
-    {
-        "propagator_rate": ("seed", [2.0, 2.0]),
-        "propagator_rate_W": ("seed", [2.0, 2.0]),
-        "product_ratio": ("seed", [2.0, 2.0]),
-        "free_directions": ("seed", [9, 9]),
-    }
+    filled(["seed"], [2], propagator_rate=2.0, propagator_rate_W=2.0, product_ratio=2.0, free_directions=9)
 )
 OUTPUT = xr.Dataset(
-    {
-        "columns_of_Y": 3,
-        "rows_of_P": 20,
-        "columns_of_P": 3,
-        "formula_error": ("time", [0.0, 0.0]),
-        "projector_defect": 0.0,
-        "range_error": 0.0,
-        "limit_error": ("weighting", [0.0, 0.0]),
-        "crossed_error": ("weighting", [0.1, 0.1]),
-    }
+    filled(["time"], [2], formula_error=0.0)
+    | filled(["weighting"], [2], limit_error=0.0, crossed_error=0.1)
+    | {"columns_of_Y": 3, "rows_of_P": 20, "columns_of_P": 3, "projector_defect": 0.0, "range_error": 0.0}
 )
 TRIANGLES = xr.Dataset(
     {
@@ -187,15 +132,11 @@ FLOWS = xr.Dataset(
     {"formula": ["printed", "corrected"], "example": ["rise"], "time": [0.0, 1000.0]},
 )
 RATES = xr.Dataset({"printed_rate": (("case", "draw"), [[0.1, -0.1]])})
+FALLING = [1.0, 0.5, 0.1]
 REDUCED = xr.Dataset(
-    {
-        "cost_network": (("labels", "time"), [[1.0, 0.5, 0.1], [1.0, 0.5, 0.1]]),
-        "cost_network_free": (("labels", "time"), [[1.0, 0.5, 0.1], [1.0, 0.5, 0.1]]),
-        "cost_reduced": (("labels", "time"), [[1.0, 0.5, 0.1], [1.0, 0.5, 0.1]]),
-        "lost": ("labels", [np.inf, 3.0]),
-        "lost_free": ("labels", [np.inf, 3.0]),
-        "step": 0.01,
-    },
+    filled(("labels", "time"), (2, 3), **dict.fromkeys(("cost_network", "cost_network_free", "cost_reduced"), FALLING))
+    | filled(["labels"], [2], lost=[np.inf, 3.0], lost_free=[np.inf, 3.0])
+    | {"step": 0.01},
     {"labels": ["benign", "adverse"], "time": TIMES},
 )
 

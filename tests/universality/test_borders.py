@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, REFUTED, Border, changed, claims_by_id, controls_that_do_not_turn
+from tests.made_up import CORRECTED, HOLDS, REFUTED, Border, changed, claims_by_id, controls_that_do_not_turn, filled
 from tests.universality import test_borders_data_sets, test_borders_default_network, test_borders_two_points
 
 CLAIMS = claims_by_id("universality")
@@ -131,14 +131,9 @@ RHO, SIZES = np.array([0.1, 10.0]), np.array([1e-6, 1.0, 1e6])
 HIGH = SIZES * np.array([[0.5], [-0.5]])
 LOW = np.sqrt(RHO[:, None] * 0.5) * np.ones(3)
 REGIMES = xr.Dataset(
-    {
-        "regime_h": (("rho", "size"), np.where(SIZES > 1, np.maximum(HIGH, 0), LOW)),
-        "regime_high": (("rho", "size"), HIGH),
-        "regime_low": (("rho", "size"), LOW),
-        "regime_printed": (("rho", "size"), HIGH),
-        "regime_corrected": (("rho", "size"), np.maximum(HIGH, 0)),
-        "dy2": 0.5,
-    },
+    filled(("rho", "size"), (2, 3), regime_high=HIGH, regime_low=LOW, regime_printed=HIGH)
+    | filled(("rho", "size"), (2, 3), regime_corrected=np.maximum(HIGH, 0))
+    | {"regime_h": (("rho", "size"), np.where(SIZES > 1, np.maximum(HIGH, 0), LOW)), "dy2": 0.5},
     {"rho": RHO, "size": SIZES},
 ).isel(rho=[1, 0])  # the positive limit last, so that the last entry counts for both forms
 POSITIVE = REGIMES.isel(rho=[1, 1])
@@ -146,19 +141,12 @@ SCALE = np.array([1.0, 0.1, 0.01, 0.001])
 LARGE = np.array([10.0, 100.0, 1000.0])
 STARTS, DIRECTIONS = ["decoder larger", "encoder larger"], ["along the target", "across it", "at a slant"]
 FALLING, CUBED = 1 / LARGE, LARGE**2
+WAITS = [[FALLING, (4 * np.log(LARGE) + 1) * CUBED, np.log(9) * CUBED], [FALLING, FALLING, FALLING]]
 MAPS = xr.Dataset(
-    {
-        "plateau_half": (("start", "scale"), np.tile(-np.log(SCALE) / 0.01, (2, 1))),
-        "plateau_growth": 0.01,
-        "plateau_growth_wrong": 0.1,
-        "learning_time": (
-            ("start", "direction", "large_scale"),
-            [[FALLING, (4 * np.log(LARGE) + 1) * CUBED, np.log(9) * CUBED], [FALLING, FALLING, FALLING]],
-        ),
-        "large_growth": (("start", "large_scale"), np.tile(1 / CUBED, (2, 1))),
-        "large_high": (("start", "large_scale"), np.outer([-1, 1], CUBED)),
-        "direction_cosine": ("direction", [1.0, 0.0, 0.5]),
-    },
+    filled(("start", "scale"), (2, 4), plateau_half=-np.log(SCALE) / 0.01)
+    | filled(("start", "large_scale"), (2, 3), large_growth=1 / CUBED, large_high=np.outer([-1, 1], CUBED))
+    | {"learning_time": (("start", "direction", "large_scale"), WAITS)}
+    | {"plateau_growth": 0.01, "plateau_growth_wrong": 0.1, "direction_cosine": ("direction", [1.0, 0.0, 0.5])},
     {"start": STARTS, "direction": DIRECTIONS, "large_scale": LARGE, "scale": SCALE},
 )
 FOLD = np.log(10) / 0.01  # time by which the half time grows over the last step of the scale
