@@ -272,10 +272,8 @@ def test_where_nothing_waits_the_loss_decays_as_printed():
 
 OF_NETWORKS = (test_borders_default_network, test_borders_two_points, test_borders_data_sets)
 BORDERS = [row for module in OF_NETWORKS for row in module.BORDERS]
-CASES_OF_NETWORKS, RIGHT = (
-    {key: case for module in OF_NETWORKS for key, case in getattr(module, table).items()}
-    for table in ("CASES", "RIGHT")
-)
+RIGHT = [row for module in OF_NETWORKS for row in module.RIGHT]
+CASES_OF_NETWORKS = {id: cases for module in OF_NETWORKS for id, cases in module.CASES.items()}
 
 
 @pytest.mark.parametrize("row", BORDERS, ids=lambda row: row[0])
@@ -291,9 +289,8 @@ def test_datasets_inside_and_outside_of_a_boundary_have_their_verdict(id):
     assert [CLAIMS[id](*datasets).status for datasets, _ in cases] == [status for _, status in cases]
 
 
-@pytest.mark.parametrize("id", RIGHT)
-def test_every_control_changes_its_part(id):
-    datasets, status = RIGHT[id]
+@pytest.mark.parametrize(("id", "datasets", "status"), RIGHT)
+def test_every_control_changes_its_part(id, datasets, status):
     assert controls_that_do_not_turn(CLAIMS[id], datasets, status) == {}
 
 

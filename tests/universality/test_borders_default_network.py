@@ -213,15 +213,15 @@ CASES = {  # claim: worlds and their verdicts
     ],
 }
 BEYOND = dict.fromkeys(POWERS, 1.6)
-RIGHT = {  # a world with the verdict that the claim has there, in which its controls have to turn it
-    "uni-fig11-alt": (losses(), HOLDS),
-    "uni-fig11-numbers": (numbers(), HOLDS),
-    "uni-fig10-depth": (depth(), HOLDS),
-    "uni-s52-rates": (slopes(), HOLDS),
-    "uni-s52-early": (slopes(decoder=-0.2), HOLDS),
-    "uni-s52-parameters": (powers(**BEYOND), REFUTED),
-    "uni-eq14-gain": (gains(), HOLDS),
-}
+RIGHT = [  # claim, a world with the verdict that the claim has there, in which its controls have to turn it
+    ("uni-fig11-alt", losses(), HOLDS),
+    ("uni-fig11-numbers", numbers(), HOLDS),
+    ("uni-fig10-depth", depth(), HOLDS),
+    ("uni-s52-rates", slopes(), HOLDS),
+    ("uni-s52-early", slopes(decoder=-0.2), HOLDS),
+    ("uni-s52-parameters", powers(**BEYOND), REFUTED),
+    ("uni-eq14-gain", gains(), HOLDS),
+]
 
 
 @pytest.mark.parametrize(("ratio", "outcome"), [(1 / 3.99, "passes"), (1 / 4.01, "fails")])

@@ -320,18 +320,18 @@ CASES = {  # claim: worlds and their verdicts
         (finals(least=0.001), UNDECIDED),
     ],
 }
-RIGHT = {  # a world with the verdict that the claim has there, in which its controls have to turn it
-    "uni-fig2-fit": (architectures(), HOLDS),
-    "uni-fig12-loss": (training_loss(), HOLDS),
-    "uni-fig15-adam": (adam(0.2), HOLDS),
-    "uni-e6-data": (data_sets(NONE, ALL), CORRECTED),
-    "uni-b1-converge": (rows(ALL), HOLDS),
-    "uni-fig3-init": (paths(), HOLDS),
-    "uni-fig3-loss": (waits(), HOLDS),
-    "uni-a6-networks": (spreads(2 * SLOPE), HOLDS),
-    "uni-a6-left": (left_over(0.05 / F), HOLDS),
-    "uni-fig5-final": (finals(), HOLDS),
-}
+RIGHT = [  # claim, a world with the verdict that the claim has there, in which its controls have to turn it
+    ("uni-fig2-fit", architectures(), HOLDS),
+    ("uni-fig12-loss", training_loss(), HOLDS),
+    ("uni-fig15-adam", adam(0.2), HOLDS),
+    ("uni-e6-data", data_sets(NONE, ALL), CORRECTED),
+    ("uni-b1-converge", rows(ALL), HOLDS),
+    ("uni-fig3-init", paths(), HOLDS),
+    ("uni-fig3-loss", waits(), HOLDS),
+    ("uni-a6-networks", spreads(2 * SLOPE), HOLDS),
+    ("uni-a6-left", left_over(0.05 / F), HOLDS),
+    ("uni-fig5-final", finals(), HOLDS),
+]
 
 
 @pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])
