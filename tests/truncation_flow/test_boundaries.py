@@ -73,12 +73,20 @@ def test_a_formula_is_decided_by_its_largest_error():
 
 TIMES = np.array([0.0, 2.0, 10.0])
 SMALLEST = {"eta_0": 0.05, "eta_1": 0.02, "eta_1_prime": 0.1, "highest": -0.5, "eta_2": 0.2}
-LATE = {"late_generator": 0.0, "late_rotation": 0.0, "residual_rate": 1.0, "cost_rate": 2.0}
+AT_THE_END = {"late_generator": 0.0, "late_rotation": 0.0, "residual_rate": 1.0, "cost_rate": 2.0}
 PROPOSITION = xr.Dataset(
     filled(["time"], [3], rotation=[0.0, 0.1, 0.1], residual=np.exp([0.0, -1.8, -9.0]))
     | filled(["equation"], [2], eta_2_printed=0.1)
     | {"truncated_share": (("time", "coordinate"), [[0.96, 0.97], [0.98, 0.98], [1.0, 1.0]])}
-    | {"points": 100, "step": 0.15, "decay_rate": 0.9, "arrival": 2.0, "sharp_arrival_bound": 3.0, **SMALLEST, **LATE},
+    | {
+        "points": 100,
+        "step": 0.15,
+        "decay_rate": 0.9,
+        "arrival": 2.0,
+        "sharp_arrival_bound": 3.0,
+        **SMALLEST,
+        **AT_THE_END,
+    },
     {"time": TIMES, "equation": ["(4.13)", "(4.32)"]},
 )
 OF_RADIUS = {"radius_eta_0": 0.9, "radius_eta_1": 0.9, "radius_highest": -0.1, "radius_turned": 0.09}
