@@ -176,6 +176,7 @@ NETWORKS = [
     "BN, many lengths, step of b",
     "BN, two lengths, step of b",
 ]
+OTHERS = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}  # iterations of networks
 
 
 def features(iterations, widths=None, frozen=0.1):

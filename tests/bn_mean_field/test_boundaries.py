@@ -69,6 +69,11 @@ def theorem_2(a=0.0, b=0.0, **changes):
     return made.audit(errors), made.metric(**changes)
 
 
+def sides(world, status, name, inside, outside, **others):
+    """A world just inside of a boundary, where the verdict is the claim's, and one just outside, which refutes."""
+    return [(world(**{name: value}, **others), verdict) for value, verdict in ((inside, status), (outside, REFUTED))]
+
+
 METRIC = [  # claim, variable, a value just inside, one just outside, which refutes
     ("bnm-prop1-sym", "asymmetry", 0.99 * OF_METRIC, 1.01 * OF_METRIC),
     ("bnm-prop1-pd", "smallest", 0.5 * (1 - 0.99 * OF_METRIC), 0.5 * (1 - 1.01 * OF_METRIC)),
@@ -79,8 +84,7 @@ METRIC = [  # claim, variable, a value just inside, one just outside, which refu
     ("bnm-thm5-regular", "ascent", 1 - 0.99 * OF_METRIC, 1 - 1.01 * OF_METRIC),
 ]
 TRANSPORT = [("bnm-thm4-equicont", "bound_printed", "bound", 1e-6), ("bnm-thm4-chord", "chord", "coupled", 1e-9)]
-OTHERS = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}
-AGAINST = made.features({"BN": 200.0, **OTHERS}, {"BN": 13})  # slower at equal step, faster at its best one
+AGAINST = made.features({"BN": 200.0, **made.OTHERS}, {"BN": 13})  # slower at equal step, faster at its best one
 APART = [0.3, 0.3, 0.3]
 CONVERGES = made.distances(0.5)
 CASES = {  # claim: datasets and the verdict on them, both sides of a boundary next to each other
@@ -100,23 +104,21 @@ CASES = {  # claim: datasets and the verdict on them, both sides of a boundary n
         (conserved(1.01, 0.0), REFUTED),
         (conserved(0.0, 1.01e-10), REFUTED),
     ],
-    **{id: [] for id, *_ in METRIC},
+    **{
+        id: [row for own, *values in METRIC if own == id for row in sides(made.metric, HOLDS, *values)]
+        for id, *_ in METRIC
+    },
     "bnm-thm2": [
         (theorem_2(0.99e-10, 0.99e-10), CORRECTED),
         (theorem_2(a=1.01e-10), REFUTED),
         (theorem_2(b=1.01e-10), REFUTED),
-        (theorem_2(pairing=0.99 * OF_METRIC), CORRECTED),
-        (theorem_2(pairing=1.01 * OF_METRIC), REFUTED),
-        (theorem_2(formula_gap=0.99 * OF_METRIC), CORRECTED),
-        (theorem_2(formula_gap=1.01 * OF_METRIC), REFUTED),
+        *sides(theorem_2, CORRECTED, "pairing", 0.99 * OF_METRIC, 1.01 * OF_METRIC),
+        *sides(theorem_2, CORRECTED, "formula_gap", 0.99 * OF_METRIC, 1.01 * OF_METRIC),
     ],
     "bnm-eps": [  # radial fraction without eps, exponent of its growth with eps
-        (made.radial_fractions(0.99 * ROUND_OFF, -2.0), HOLDS),
-        (made.radial_fractions(1.01 * ROUND_OFF, -2.0), REFUTED),
-        (made.radial_fractions(0.0, -2.49), HOLDS),
-        (made.radial_fractions(0.0, -2.51), REFUTED),
-        (made.radial_fractions(0.0, -1.51), HOLDS),
-        (made.radial_fractions(0.0, -1.49), REFUTED),
+        *sides(made.radial_fractions, HOLDS, "without", 0.99 * ROUND_OFF, 1.01 * ROUND_OFF, exponent=-2.0),
+        *sides(made.radial_fractions, HOLDS, "exponent", -2.49, -2.51, without=0.0),
+        *sides(made.radial_fractions, HOLDS, "exponent", -1.51, -1.49, without=0.0),
     ],
     "bnm-dissipation": [
         (made.rates_of_fall(1 + 0.99e-5, 1.0), HOLDS),
@@ -124,14 +126,10 @@ CASES = {  # claim: datasets and the verdict on them, both sides of a boundary n
         (made.rates_of_fall(-1.0, 1 + 1.01e-5), REFUTED),
     ],
     "bnm-thm4-tr": [
-        (made.exits(time=1.001, gronwall=0.5), HOLDS),
-        (made.exits(time=0.999, gronwall=0.5), REFUTED),
-        (made.exits(gronwall=1.999), HOLDS),
-        (made.exits(gronwall=2.001), REFUTED),
-        (made.exits(speed=0.999), HOLDS),
-        (made.exits(speed=1.001), REFUTED),
-        (made.exits(growth=1.049), HOLDS),
-        (made.exits(growth=1.051), REFUTED),
+        *sides(made.exits, HOLDS, "time", 1.001, 0.999, gronwall=0.5),
+        *sides(made.exits, HOLDS, "gronwall", 1.999, 2.001),
+        *sides(made.exits, HOLDS, "speed", 0.999, 1.001),
+        *sides(made.exits, HOLDS, "growth", 1.049, 1.051),
     ],
     **{
         id: [
@@ -148,20 +146,14 @@ CASES = {  # claim: datasets and the verdict on them, both sides of a boundary n
         (made.weak_form(1.0, 1 - 1.01e-5), REFUTED),
     ],
     "bnm-thm5": [
-        (made.minimization(end=0.99e-2, late=2e-2), HOLDS),
-        (made.minimization(end=1.01e-2, late=2e-2), REFUTED),
-        (made.minimization(end=0.899e-3, late=1e-3), HOLDS),
-        (made.minimization(end=0.901e-3, late=1e-3), REFUTED),
+        *sides(made.minimization, HOLDS, "end", 0.99e-2, 1.01e-2, late=2e-2),
+        *sides(made.minimization, HOLDS, "end", 0.899e-3, 0.901e-3, late=1e-3),
     ],
     "bnm-thm5-counter": [
-        (made.minimization(point=0.0501), HOLDS),
-        (made.minimization(point=0.0499), REFUTED),
-        (made.minimization(pair=0.0501), HOLDS),
-        (made.minimization(pair=0.0499), REFUTED),
-        (made.minimization(speed=0.99e-8), HOLDS),
-        (made.minimization(speed=1.01e-8), REFUTED),
-        (made.minimization(arc=0.901), HOLDS),
-        (made.minimization(arc=0.899), REFUTED),
+        *sides(made.minimization, HOLDS, "point", 0.0501, 0.0499),
+        *sides(made.minimization, HOLDS, "pair", 0.0501, 0.0499),
+        *sides(made.minimization, HOLDS, "speed", 0.99e-8, 1.01e-8),
+        *sides(made.minimization, HOLDS, "arc", 0.901, 0.899),
     ],
     "bnm-sec41-law": [(made.lawful_neurons(0.99e-12), HOLDS), (made.lawful_neurons(1.01e-12), REFUTED)],
     "bnm-fig1-matched": [(made.matched(0.99), HOLDS), (made.matched(1.01), REFUTED), (made.matched(1.0), UNDECIDED)],
@@ -173,15 +165,15 @@ CASES = {  # claim: datasets and the verdict on them, both sides of a boundary n
     ],
     "bnm-fig3-law": [(made.one_step(law=1 + 0.99e-10), HOLDS), (made.one_step(law=1 + 1.01e-10), REFUTED)],
     "bnm-finite-batch": [
-        *((made.batches(bias=power), HOLDS) for power in (-1.24, -0.76)),
-        *((made.batches(bias=power), REFUTED) for power in (-1.26, -0.74)),
-        *((made.batches(noise=power), HOLDS) for power in (-0.74, -0.26)),
-        *((made.batches(noise=power), REFUTED) for power in (-0.76, -0.24)),
+        *sides(made.batches, HOLDS, "bias", -1.24, -1.26),
+        *sides(made.batches, HOLDS, "bias", -0.76, -0.74),
+        *sides(made.batches, HOLDS, "noise", -0.74, -0.76),
+        *sides(made.batches, HOLDS, "noise", -0.26, -0.24),
     ],
     "bnm-sec41-linear": [(made.rates(bn=1.0), HOLDS), (made.rates(bn=-1.0), REFUTED)],
     "bnm-sec41-speedup": [
-        (made.features({"BN": 50.0, **OTHERS}), HOLDS),
-        (made.features({"BN": 200.0, **OTHERS}), REFUTED),
+        (made.features({"BN": 50.0, **made.OTHERS}), HOLDS),
+        (made.features({"BN": 200.0, **made.OTHERS}), REFUTED),
         (AGAINST, READING),
     ],
     "bnm-sec42-rate": [
@@ -271,8 +263,6 @@ CASES = {  # claim: datasets and the verdict on them, both sides of a boundary n
         (made.after_one_step([3.0, 2.4, 2.5, 2.6, 4.0], [1.0, 1.5, 2.0, 3.0, 4.0]), REFUTED),
     ],
 }
-for id, name, inside, outside in METRIC:
-    CASES[id] += [(made.metric(**{name: inside}), HOLDS), (made.metric(**{name: outside}), REFUTED)]
 
 
 @pytest.mark.parametrize("id", CASES)

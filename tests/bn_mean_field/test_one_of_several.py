@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.bn_mean_field.made_up import CLAIMS, distances, edge, exits, features, flows, scan, sizes, transport
+from tests.bn_mean_field.made_up import CLAIMS, OTHERS, distances, edge, exits, features, flows, scan, sizes, transport
 from tests.bn_mean_field.test_readings_of_speeds import decided, lawful
 from tests.made_up import CORRECTED, HOLDS, READING, REFUTED
 
 from repdyn.base.errors import NotEnoughDataError
 
 CELLS = [("one", 0.03), ("one", 0.01), ("two", 0.03), ("two", 0.01)]
-OTHERS = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}
 
 
 def slower(factors):
