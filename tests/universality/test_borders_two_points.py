@@ -237,21 +237,17 @@ def swish(value, curves=slice(None), converged=N):
 MOST = next(k for k in range(N + 1) if stats.binomtest(k, N).proportion_ci(1 - 0.05 / len(ROWS)).low > 0.5)
 REST = TAU * np.log(2)  # after which exponential decay takes twice as long to its half
 LARGE = [(name, curve) for name in ("high", "very_high") for curve in range(3)]
+LEVELS = ((0.801, HOLDS), (0.799, READING), (0.501, READING), (0.499, REFUTED))  # of explained variance
 CASES = {  # claim: worlds and their verdicts
     "uni-fig2-fit": [
-        (swish(0.801), HOLDS),
-        (swish(0.799), READING),
-        (swish(0.501), READING),
-        (swish(0.499), REFUTED),
+        *((swish(value), status) for value, status in LEVELS),
         (swish(0.801, 2), HOLDS),
         (swish(0.799, 2), READING),  # each curve, not their mean
         (swish(0.499, converged=10), REFUTED),
         (swish(0.499, converged=9), HOLDS),  # too few to decide
     ],
     "uni-fig12-loss": [
-        (training_loss(**{name: value}), status)
-        for name in ("loss_r2", "pair_r2")
-        for value, status in ((0.801, HOLDS), (0.799, READING), (0.501, READING), (0.499, REFUTED))
+        (training_loss(**{name: value}), status) for name in ("loss_r2", "pair_r2") for value, status in LEVELS
     ],
     "uni-fig15-adam": [
         (adam(0.101), HOLDS),
@@ -270,10 +266,8 @@ CASES = {  # claim: worlds and their verdicts
         (data_sets(NONE, NONE), REFUTED),
     ],
     "uni-b1-converge": [
-        (rows(FIRST < MOST), HOLDS),
-        (rows(FIRST < MOST - 1), UNDECIDED),
-        (rows(FIRST < N - MOST + 1), UNDECIDED),
-        (rows(FIRST < N - MOST), REFUTED),
+        *((rows(count > FIRST), status) for count, status in ((MOST, HOLDS), (N - MOST, REFUTED))),
+        *((rows(count > FIRST), UNDECIDED) for count in (MOST - 1, N - MOST + 1)),
     ],
     "uni-fig3-init": [
         (paths(dict.fromkeys(LARGE, (0.505,))), HOLDS),
@@ -289,13 +283,10 @@ CASES = {  # claim: worlds and their verdicts
         (waits(low=0.51, default=0.51), READING),  # half of the fall, not the fall
         (waits(low=0.49, default=0.49), REFUTED),
         (waits(low=0.49), READING),
-        (waits(low=1.01, default=1.01), HOLDS),
     ],
     "uni-a6-networks": [
-        (spreads(1.01 * SLOPE), HOLDS),
-        (spreads(0.99 * SLOPE), UNDECIDED),
-        (spreads(-0.99 * SLOPE), UNDECIDED),
-        (spreads(-1.01 * SLOPE), REFUTED),
+        *((spreads(slope * SLOPE), status) for slope, status in ((1.01, HOLDS), (-1.01, REFUTED))),
+        *((spreads(slope * SLOPE), UNDECIDED) for slope in (0.99, -0.99)),
         (spreads(1.01 * SLOPE, mean=SLOPE), HOLDS),
         (spreads(-1.01 * SLOPE, mean=4.05 * SLOPE), READING),  # of logarithms alone it falls
     ],
@@ -310,10 +301,8 @@ CASES = {  # claim: worlds and their verdicts
         (finals(fisher(np.sqrt(0.8), 1)), HOLDS),  # open for each of both networks alone: one reading of twelve
         (finals(np.sqrt(0.8)), UNDECIDED),
         (finals(fisher(np.sqrt(0.8), -1, share=2)), READING),
-        (finals(factor=1.499), HOLDS),
-        (finals(factor=1.501), READING),
-        (finals(factor=1 / 1.499), HOLDS),
-        (finals(factor=1 / 1.501), READING),
+        *((finals(factor=factor), HOLDS) for factor in (1.499, 1 / 1.499)),
+        *((finals(factor=factor), READING) for factor in (1.501, 1 / 1.501)),
         (finals(fisher(np.sqrt(0.5), -1, share=2), factor=3.0, both=True), REFUTED),
         (finals(fisher(np.sqrt(0.5), 1, share=2), factor=3.0, both=True), READING),
         (finals(factor=1.999, both=True), READING),
