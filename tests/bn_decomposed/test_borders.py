@@ -48,6 +48,9 @@ ABLATED, DEEP_ENOUGH = nets.ablation_and_sizes(nets.ablation(), fewest=5)
 LAST = (slice(None), -1, slice(None), -1)  # both sources, fifty points, the last layer
 
 
+FOUR_TIMES = ((0.401, HOLDS), (0.399, READING), (0.201, READING), (0.199, REFUTED))  # as large, or twice
+THREE_QUARTERS = ((0.249, HOLDS), (0.251, READING), (0.499, READING), (0.501, REFUTED))  # of the inputs, or half
+NINE_TENTHS = ((0.9, HOLDS), (0.899, READING), (0.5, READING), (0.499, REFUTED))  # of the neurons, or half
 # claim: datasets and the verdict in each, both sides of a boundary next to each other
 READINGS = {
     "bnd-sec2-rc": [
@@ -72,26 +75,16 @@ READINGS = {
         ),  # one draw of twelve
     ],
     "bnd-fig5-60": [
-        (at_angles(SCALES, 60.49), HOLDS),
-        (at_angles(SCALES, 60.51), UNSTATED),
-        (at_angles(SCALES, 59.51), HOLDS),
-        (at_angles(SCALES, 59.49), UNSTATED),
-        (at_angles(SCALES, 62.49), UNSTATED),
-        (at_angles(SCALES, 62.51), REFUTED),
-        (at_angles(SCALES, 57.51), UNSTATED),
-        (at_angles(SCALES, 57.49), REFUTED),
+        *((at_angles(SCALES, angle), HOLDS) for angle in (60.49, 59.51)),
+        *((at_angles(SCALES, angle), UNSTATED) for angle in (60.51, 59.49, 62.49, 57.51)),
+        *((at_angles(SCALES, angle), REFUTED) for angle in (62.51, 57.49)),
         (at_angles(SCALES, 60, place=(0, 1), value=60.51), UNSTATED),  # one scale, one batch
         (at_angles(SCALES, 50, place=(1, 0), value=62.49), UNSTATED),
     ],
     "bnd-fig5-75": [
-        (at_angles(FULL, 75.48), HOLDS),
-        (at_angles(FULL, 75.52), UNSTATED),
-        (at_angles(FULL, 74.52), HOLDS),
-        (at_angles(FULL, 74.48), UNSTATED),
-        (at_angles(FULL, 77.48), UNSTATED),
-        (at_angles(FULL, 77.52), REFUTED),
-        (at_angles(FULL, 72.52), UNSTATED),
-        (at_angles(FULL, 72.48), REFUTED),
+        *((at_angles(FULL, angle), HOLDS) for angle in (75.48, 74.52)),
+        *((at_angles(FULL, angle), UNSTATED) for angle in (75.52, 74.48, 77.48, 72.52)),
+        *((at_angles(FULL, angle), REFUTED) for angle in (77.52, 72.48)),
         (at_angles(FULL, 75, place=(0, 1), value=75.52), UNSTATED),
         (at_angles(FULL, 65, place=(0, 1), value=72.52), UNSTATED),
     ],
@@ -106,28 +99,16 @@ READINGS = {
         (by_others(slice(None), 0, -1.001), REFUTED),
     ],
     "bnd-fig6-b": [
-        (nets.quiet(above=0.249), HOLDS),
-        (nets.quiet(above=0.251), READING),  # not for three quarters of the inputs
-        (nets.quiet(above=0.499), READING),
-        (nets.quiet(above=0.501), REFUTED),
-        (nets.quiet(neurons=0.9), HOLDS),
-        (nets.quiet(neurons=0.899), READING),
-        (nets.quiet(neurons=0.5), READING),
-        (nets.quiet(neurons=0.499), REFUTED),
+        *((nets.quiet(above=share), status) for share, status in THREE_QUARTERS),
+        *((nets.quiet(neurons=share), status) for share, status in NINE_TENTHS),
         (nets.quiet(active=0.01), HOLDS),
         (nets.quiet(active=0.011), REFUTED),
         (one(nets.quiet(), "above_twentieth", slice(None), 0.6), READING),  # what is negligible is open
         (one(nets.quiet(), "above_tenth", 0, 0.9), HOLDS),  # networks without recentering
     ],
     "bnd-fig1-cause": [
-        (nets.cause(0.1, 0.401, 0.9), HOLDS),
-        (nets.cause(0.1, 0.399, 0.9), READING),  # by recentering, not four times
-        (nets.cause(0.1, 0.201, 0.9), READING),
-        (nets.cause(0.1, 0.199, 0.9), REFUTED),
-        (nets.cause(0.1, 0.9, 0.401), HOLDS),
-        (nets.cause(0.1, 0.9, 0.399), READING),
-        (nets.cause(0.1, 0.9, 0.201), READING),
-        (nets.cause(0.1, 0.9, 0.199), REFUTED),
+        *((nets.cause(0.1, ratio, 0.9), status) for ratio, status in FOUR_TIMES),  # by recentering
+        *((nets.cause(0.1, 0.9, ratio), status) for ratio, status in FOUR_TIMES),
     ],
     "bnd-fig1-ablation": [
         ((ABLATED, DEEP_ENOUGH), HOLDS),
@@ -156,14 +137,10 @@ READINGS = {
         ),
     ],
     "bnd-symmetric-wait": [
-        (nets.waits(hits=31), HOLDS),
-        (nets.waits(hits=30), UNDECIDED),
-        (nets.waits(hits=10), UNDECIDED),
-        (nets.waits(hits=9), REFUTED),
-        (nets.waits(first=9), HOLDS),
-        (nets.waits(first=10), UNDECIDED),
-        (nets.waits(first=30), UNDECIDED),
-        (nets.waits(first=31), REFUTED),
+        *((nets.waits(hits=hits), status) for hits, status in ((31, HOLDS), (30, UNDECIDED))),
+        *((nets.waits(hits=hits), status) for hits, status in ((10, UNDECIDED), (9, REFUTED))),
+        *((nets.waits(first=first), status) for first, status in ((9, HOLDS), (10, UNDECIDED))),
+        *((nets.waits(first=first), status) for first, status in ((30, UNDECIDED), (31, REFUTED))),
         (nets.waits(longer=0.01), HOLDS),
         (nets.waits(longer=-0.01), REFUTED),
         (one(nets.waits(), "wait", 1, 101.0), READING),  # from the circle no outlier
@@ -212,10 +189,8 @@ READINGS = {
         (nets.deep(signs=0.051), CORRECTED),
     ],
     "bnd-fig6-a": [
-        (nets.neurons(always=0.199), HOLDS),
-        (nets.neurons(always=0.201), REFUTED),
-        (nets.neurons(always=0.051), HOLDS),
-        (nets.neurons(always=0.049), REFUTED),
+        *((nets.neurons(always=share), HOLDS) for share in (0.199, 0.051)),
+        *((nets.neurons(always=share), REFUTED) for share in (0.201, 0.049)),
         (nets.neurons(busy=0.011), HOLDS),
         (nets.neurons(busy=0.009), REFUTED),
         (one(nets.neurons(), "above_fifth", 0, 0.7), READING),  # for two thirds of the inputs, not for three quarters

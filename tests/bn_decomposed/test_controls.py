@@ -101,14 +101,8 @@ def of_neurons():
 
 
 SQUARES = {"closed form", "odd point sampled", "cluster sampled"}
-CHANGES, INSIDE, WIDTHS = (
-    {f"{rows} {part}" for rows in ("split", "fed")}
-    for part in (
-        "change over the last quarter",
-        "later ratios over the ends of their interval",
-        "width of the last interval",
-    )
-)
+PARTS = ("change over the last quarter", "later ratios over the ends of their interval", "width of the last interval")
+CHANGES, INSIDE, WIDTHS = ({f"{rows} {part}" for rows in ("split", "fed")} for part in PARTS)
 RANK = {"even circles", "with many rows", "by lines"}
 ODD, NORMS = {"second over first norm", "odd angle", "cluster angle"}, {"norm of the odd point", "norm of the cluster"}
 SURVIVAL = {"below geometric", "below 7b"}
