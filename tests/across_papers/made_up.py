@@ -2,7 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from tests.made_up import claims_by_id, near
+from tests.made_up import claims_by_id, filled, near
 
 from repdyn.across_papers.methods.names import ENDS, FOUR, HALF
 
@@ -21,12 +21,8 @@ def fits(network, log2_ratio, curves=slice(None)):
     dims = ("data", "network", "seed")
     return (
         xr.Dataset(
-            {
-                "explained": ((*dims, "curve"), 1 - share),
-                "unexplained": (dims, share.mean(axis=-1)),
-                "learned": (dims, np.ones(share.shape[:3])),
-                "at_bound": (dims, np.zeros(share.shape[:3])),
-            },
+            filled(dims, share.shape[:3], unexplained=share.mean(axis=-1), learned=1.0, at_bound=0.0)
+            | {"explained": ((*dims, "curve"), 1 - share)},
             {"data": ["two points", "digits"], "network": names},
         ),
     )
@@ -56,9 +52,8 @@ def ranks(middle, half=None, tail=0.0):
             "output_values": (dims, every(outputs)),
             "input_values": ("index", spectrum(59)),
             "centered_task_rank": (("task", "network"), np.repeat(np.array(TASK_RANKS)[:, None], 4, axis=1)),
-            "learned": (dims[:3], np.ones((2, 4, 10), int)),
-            "at_rest": (dims[:3], np.ones((2, 4, 10), int)),
-        },
+        }
+        | filled(dims[:3], (2, 4, 10), learned=1, at_rest=1),
         {"task": ["10 classes", "3 classes"], "network": list(FOUR), "end": [ENDS[0], HALF, ENDS[1]]},
     )
 
@@ -93,11 +88,7 @@ def norms(*changes, learned=SEEDS):
     know = np.ones((5, SEEDS), int)
     know[4] = np.arange(SEEDS) < learned
     return xr.Dataset(
-        {
-            "norm_ratio": (("network", "seed", "end", "layer"), values),
-            "odd_point": (("network", "seed", "end", "layer"), np.ones(values.shape, int)),
-            "final_loss": (("network", "seed"), 0.1 * values[:, :, 0, 0]),
-            "learned": (("network", "seed"), know),
-        },
+        filled(("network", "seed", "end", "layer"), values.shape, norm_ratio=values, odd_point=1)
+        | filled(("network", "seed"), know.shape, final_loss=0.1 * values[:, :, 0, 0], learned=know),
         {"network": NETWORKS, "end": list(ENDS), "layer": LAYERS},
     )

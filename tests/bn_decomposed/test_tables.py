@@ -127,8 +127,9 @@ def test_the_simplified_model_takes_the_better_extreme_at_its_worst():
         angle = np.maximum(data["angle_first"].values, data["angle_last"].values)[cases]
         gaussian = slice(cases.start + 2, cases.stop)
         depths = data["stable_depth"].values[gaussian]
-        ratios, degrees = ([data[f"{which}_{of}"].values[place] for which in ("sharp", "printed")]
-                           for of in ("ratio", "angle"))  # fmt: skip
+        ratios, degrees = (
+            [data[f"{which}_{of}"].values[place] for which in ("sharp", "printed")] for of in ("ratio", "angle")
+        )
         head = "n, Gaussian batches, median t0, largest t0, largest ratio, best bound, printed bound"
         head += ", smallest angle (degree), best bound (degree), printed bound (degree), median shorter/longer"
         extremes = np.median(data["extremes"].values[gaussian])

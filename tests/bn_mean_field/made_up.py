@@ -163,19 +163,9 @@ def rates(bn=1.0, vanilla=0.0, decades=(2.5, 2.0)):
     )
 
 
-NETWORKS = [
-    "BN",
-    "BN, equal speeds",
-    "BN, b frozen",
-    "vanilla",
-    "vanilla, same function",
-    "BN, many lengths",
-    "vanilla, many lengths",
-    "BN, two lengths",
-    "BN, step of b",
-    "BN, many lengths, step of b",
-    "BN, two lengths, step of b",
-]
+NETWORKS = ["BN", "BN, equal speeds", "BN, b frozen", "vanilla", "vanilla, same function"]
+NETWORKS += ["BN, many lengths", "vanilla, many lengths", "BN, two lengths", "BN, step of b"]
+NETWORKS += ["BN, many lengths, step of b", "BN, two lengths, step of b"]
 OTHERS = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}  # iterations of networks
 
 

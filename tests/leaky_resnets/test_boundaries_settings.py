@@ -7,20 +7,8 @@ it, or by so many of twenty networks that fair coins hardly ever give.
 import numpy as np
 import pytest
 import xarray as xr
-from tests.leaky_resnets.made_up import (
-    CLAIMS,
-    FEW,
-    MANY,
-    MOST,
-    SEEDS,
-    SPECTRA,
-    STAGED,
-    boundary_failures,
-    case_failures,
-    decided,
-    layer_positions,
-    restart_measures,
-)
+from tests.leaky_resnets import made_up
+from tests.leaky_resnets.made_up import CLAIMS, FEW, MANY, MOST, SEEDS, SPECTRA, STAGED, decided, restart_measures
 from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
@@ -65,7 +53,7 @@ def schemes():
 
 def positions(first, last):
     """Nodes of adaptive steps with densities of layers in the first and in the last fifth, others equidistant."""
-    nodes = xr.DataArray(layer_positions(first, last) - EQUAL_STEPS, {"node": np.arange(19)})
+    nodes = xr.DataArray(made_up.layer_positions(first, last) - EQUAL_STEPS, {"node": np.arange(19)})
     return xr.DataArray(EQUAL_STEPS, {"node": np.arange(19)}) + ADAPTIVE * nodes
 
 
@@ -179,7 +167,7 @@ BOUNDARIES = {
 
 @pytest.mark.parametrize("id", BOUNDARIES)
 def test_verdict_changes_where_the_interval_passes_a_boundary(id):
-    assert boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
+    assert made_up.boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
 
 
 def change(changes, place=None):
@@ -273,7 +261,7 @@ CASES = [  # claim, (what is changed, where), verdict
 
 
 def test_single_entries_change_the_verdict_or_do_not_count():
-    assert case_failures(DATA, CASES) == []
+    assert made_up.case_failures(DATA, CASES) == []
 
 
 def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():

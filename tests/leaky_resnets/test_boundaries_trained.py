@@ -7,31 +7,9 @@ where the interval lies across it nothing is decided. Kinds of maps, estimates, 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.leaky_resnets.made_up import (
-    CLAIMS,
-    FEW,
-    MANY,
-    MOST,
-    SEEDS,
-    SPECTRA,
-    boundary_failures,
-    case_failures,
-    decided,
-    samples,
-)
-from tests.leaky_resnets.made_up_chains import (
-    DECAYED,
-    DEPTH,
-    FIXED,
-    FREE,
-    LAYER,
-    LAYERS,
-    MAPS,
-    NO_BIAS,
-    along,
-    by_maps,
-    chains,
-)
+from tests.leaky_resnets import made_up, made_up_chains
+from tests.leaky_resnets.made_up import CLAIMS, FEW, MANY, MOST, SEEDS, SPECTRA, decided, samples
+from tests.leaky_resnets.made_up_chains import DECAYED, DEPTH, FIXED, FREE, LAYER, LAYERS, MAPS, NO_BIAS, along, chains
 from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
@@ -42,7 +20,10 @@ FIRST_LAYER, ROOT = 1.0 * (LAYER == 0), np.sqrt(2) - 1
 NOTED = {"relative_distance": 0.1}
 APPROACH = {"median_hamiltonian": RISING, "median_stable": RISING, "least_cost": FALLING, **NOTED}
 FROM_ABOVE = along("effective_depth", 4, 3.5, 3.2, 3)
-OF_DECAYED = xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, RISING)
+OF_DECAYED, OF_FIXED = (
+    xr.where(made_up_chains.by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, others)
+    for others in (RISING, along("effective_depth", 0, 1, 2.9, 9))
+)
 FAST = 100 * FIRST_LAYER + 1e-2 * (1 - FIRST_LAYER) / DEPTH**2
 RAMP = 10.0 * (LAYER + 1)
 RAMPS = {"hamiltonian": 0.01 * RAMP, "stable_hamiltonian": 0.01 * RAMP, "kinetic": RAMP, "cost": RAMP}
@@ -54,13 +35,9 @@ DATA = {  # on each of these the claim holds
     "lrn-fig1a-decayed": (chains(**APPROACH | {"median_hamiltonian": OF_DECAYED, "median_stable": OF_DECAYED}),),
     "lrn-fig1a-free": (chains(**APPROACH | {"median_hamiltonian": along("effective_depth", 0, 2, 3.5, 3)}),),
     "lrn-fig1a-fixed": (
-        chains(
-            **APPROACH
-            | {"median_stable": xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, along("effective_depth", 0, 1, 2.9, 9))}
-            | {"least_cost": along("effective_depth", 30, 20, 4, 7)}
-        ),
+        chains(**APPROACH | {"median_stable": OF_FIXED, "least_cost": along("effective_depth", 30, 20, 4, 7)}),
     ),
-    "lrn-no-bias-rank": (chains(median_hamiltonian=by_maps(3, 3, 3, 4)),),
+    "lrn-no-bias-rank": (chains(median_hamiltonian=made_up_chains.by_maps(3, 3, 3, 4)),),
     "lrn-fig1b": (chains(separation_place=3.0, separation_step=np.log(4.0)),),
     "lrn-only-nonneg": (
         chains(least_negative=0.0, negative=0.4 * xr.DataArray(1.0 * (np.arange(21) > 19), dims="node")),
@@ -239,7 +216,7 @@ BOUNDARIES = {
 
 @pytest.mark.parametrize("id", BOUNDARIES)
 def test_verdict_changes_where_the_interval_passes_a_boundary(id):
-    assert boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
+    assert made_up.boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
 
 
 def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
@@ -403,7 +380,7 @@ CASES = [  # claim, (what is changed, where), verdict
 
 
 def test_single_entries_change_the_verdict_or_do_not_count():
-    assert case_failures(DATA, CASES) == []
+    assert made_up.case_failures(DATA, CASES) == []
 
 
 def test_too_few_seeds_or_maps_or_another_rank():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, near, of, skew
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, filled, near, of, skew
 
 from repdyn.universality.theory.final import from_amplitudes
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
@@ -70,10 +70,7 @@ def adam(lost, of_w=1.0):
 def data_sets(printed, ours):
     """Which networks converge on the printed data set and on the other."""
     as_printed = xr.Dataset(
-        {
-            "converged": (("network", "seed"), np.stack([ALL, np.asarray(printed, int)])),
-            "fit_loss": (("network", "seed"), np.ones((2, N))),
-        },
+        filled(("network", "seed"), (2, N), converged=[ALL, np.asarray(printed, int)], fit_loss=1.0),
         {"network": ["relu", "default"]},
     )
     ensemble = xr.Dataset(
@@ -115,14 +112,8 @@ def paths(changes=None, slope=-0.3, smallest=0.95, largest=-0.5):
     r2[0, :, 0], r2[-1, :, 0] = smallest, largest
     dims, coords = ("network", "seed"), {"network": list(FIGURE_3), "curve": list("hyw")}
     fits = xr.Dataset(
-        {
-            "quarter": (dims, 0 * length),
-            "half": (dims, length),
-            "three_quarters": (dims, 1 + 0 * length),
-            "converged": (dims, np.ones((5, N))),
-            "at_bound": (dims, np.zeros((5, N))),
-            "r2": ((*dims, "curve"), r2 + near(0.0)[:, None]),
-        },
+        filled(dims, (5, N), quarter=0.0, half=length, three_quarters=1.0, converged=1.0, at_bound=0.0)
+        | {"r2": ((*dims, "curve"), r2 + near(0.0)[:, None])},
         coords,
     )
     curves = {name: ((*dims, "epoch"), values) for name, values in runs.items()}
@@ -182,8 +173,8 @@ def left_over(ratio):
     h = np.stack([start, end], axis=-1)
     runs = {"h": ((*dims, "epoch"), h), "y": ((*dims, "epoch"), 0 * h)}
     of_row = {"dx2": ("network", np.ones(5)), "dy2": ("network", np.full(5, 0.5))}
-    fits = {"eta_h": np.full((5, N), rho), "eta_y": np.ones((5, N)), "converged": np.ones((5, N))}
-    return xr.Dataset({k: (dims, v) for k, v in fits.items()}, coords), xr.Dataset(runs | of_row, coords)
+    fits = filled(dims, (5, N), eta_h=rho, eta_y=1.0, converged=1.0)
+    return xr.Dataset(fits, coords), xr.Dataset(runs | of_row, coords)
 
 
 F = np.sqrt(stats.f.ppf(1 - 1e-3 / 2, N - 1, N - 1))  # ratio of two deviations
@@ -198,16 +189,11 @@ def finals(r=0.99999, factor=1.0, both=False, least=0.0):
     own = factor * (theory.mean() + theory.std() * (r * x + np.sqrt(1 - r**2) * noise / noise.std()))
     measured = np.stack([own if both else theory, own])
     shape, dims = (2, 4, 4, 4), ("network", "dx", "dy", "seed")
-    of_pair = ("network", "distance")
     return (
         xr.Dataset(
-            {
-                "theory": (dims, np.stack([theory, theory]).reshape(shape)),
-                "measured": (dims, measured.reshape(shape)),
-                "good": (dims, np.ones(shape)),
-                "exponent": (of_pair, np.ones((2, 2))),
-                **{name: ("network", np.ones(2)) for name in ("correlation", "correlation_dy", "dropped", "units")},
-            },
+            filled(dims, shape, theory=theory.reshape(shape[1:]), measured=measured.reshape(shape), good=1.0)
+            | filled(["network"], [2], correlation=1.0, correlation_dy=1.0, dropped=1.0, units=1.0)
+            | filled(("network", "distance"), (2, 2), exponent=1.0),
             {"network": ["default", "skip"], "dx": np.linspace(0.5, 1.5, 4), "dy": np.linspace(least, 1, 4)},
         ),
     )
