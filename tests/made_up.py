@@ -4,15 +4,17 @@ A sample has the required interval at a claim's false-alarm rate, and it is skew
 median nor the middle of its range.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from scipy import stats
 
-from repdyn.base.claims import Claim
+from repdyn.base.claims import Claim, claims_of
 from repdyn.base.decisions import decide_claim
+from repdyn.pipeline.run.execute.loading import load_modules
 
 HOLDS, CORRECTED, REFUTED = "holds", "holds as corrected", "does not hold"
 READING, UNDECIDED = "depends on the reading", "not decidable at this scale"
@@ -69,22 +71,48 @@ class Border(NamedTuple):
         return made
 
 
+def of(world: Callable[..., tuple[xr.Dataset, ...]], name: str) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
+    """Datasets in which a sample is one of a world's arguments."""
+    return lambda values: world(**{name: values})
+
+
 def in_logs(world: Callable[[np.ndarray], tuple[xr.Dataset, ...]]) -> Callable[[np.ndarray], tuple[xr.Dataset, ...]]:
     """Datasets of ratios, of which a claim takes the geometric mean, from their logarithms."""
     return lambda logs: world(np.exp(logs))
 
 
-def changed(datasets: Sequence[xr.Dataset], **values: float) -> tuple[xr.Dataset, ...]:
-    """The datasets with variables changed, of several entries the last one alone."""
-    datasets = tuple(data.copy(deep=True) for data in datasets)
-    for name, value in values.items():
-        homes = [data for data in datasets if name in data]
-        assert homes, name
-        for home in homes:
-            array = home[name].values.astype(float)
-            array.reshape(-1)[-1] = value
-            home[name] = (home[name].dims, array)
-    return datasets
+def filled(dims: Sequence[str], shape: Sequence[int], **values: object) -> dict[str, tuple]:
+    """Variables of one shape, each filled up with its values."""
+    shape = tuple(shape)
+    return {name: (tuple(dims), np.array(np.broadcast_to(value, shape), order="C")) for name, value in values.items()}
+
+
+@cache
+def claims_by_id(study: str) -> Mapping[str, Claim]:
+    return {claim.id: claim for claim in claims_of(*load_modules(study, "claims"))}
+
+
+def changed(
+    datasets: xr.Dataset | Sequence[xr.Dataset], place: object = None, /, **values: object
+) -> tuple[xr.Dataset, ...]:
+    """Copies of the datasets with variables changed at a place: an index, labels by dimension, or the last entry alone.
+
+    A value may be a function of what is there. Of a variable that several datasets hold, the position of one is
+    written before its name, "1.drift".
+    """
+    copies = [datasets] if isinstance(datasets, xr.Dataset) else list(datasets)
+    for path, value in values.items():
+        position, _, name = path.rpartition(".")
+        (home,) = [int(position)] if position else [at for at, data in enumerate(copies) if name in data]
+        array = copies[home][name].astype(float)
+        if place is None:
+            array.values.flat[-1] = value
+        elif isinstance(place, dict):
+            array.loc[place] = value
+        else:
+            array.values[place] = value(array.values[place]) if callable(value) else value
+        copies[home] = copies[home].assign({name: array})
+    return tuple(copies)
 
 
 def controls_that_do_not_turn(claim: Claim, datasets: Sequence[xr.Dataset], status: str) -> dict[str, str]:

@@ -5,40 +5,13 @@ Where a claim takes an interval, it ends just inside of the boundary, lies acros
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
-from tests.across_papers.test_claims import ranks
+from tests.across_papers.made_up import AFTER, BEFORE, CLAIMS, LAST, LATE, NOT_LATE, SEEDS, fits, norms, of_one, ranks
 from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, controls_that_do_not_turn, near
 
-from repdyn.across_papers.methods.names import ENDS, FOUR
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.across_papers.methods.names import FOUR
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("across_papers", "claims"))}
-SEEDS = 20
 OF_THEORY = {f"acr-theory-{name.replace(' ', '-')}": name for name in FOUR if name != "plain"}
-
-
-def fits(network, log2_ratio, curves=slice(None)):
-    """Unexplained shares of 0.1 on two points, a network's so much more in these curves; on digits all miss."""
-    names = list(FOUR)
-    share = np.full((2, 4, SEEDS, 3), 0.1)
-    share[1, names.index(network)] = 1.0
-    share[0, names.index(network), :, curves] *= 2.0 ** np.asarray(log2_ratio).reshape(
-        (SEEDS,) + (1,) * (share[0, 0][:, curves].ndim - 1)
-    )
-    dims = ("data", "network", "seed")
-    return (
-        xr.Dataset(
-            {
-                "explained": ((*dims, "curve"), 1 - share),
-                "unexplained": (dims, share.mean(axis=-1)),
-                "learned": (dims, np.ones(share.shape[:3])),
-                "at_bound": (dims, np.zeros(share.shape[:3])),
-            },
-            {"data": ["two points", "digits"], "network": names},
-        ),
-    )
 
 
 BORDERS = {
@@ -83,18 +56,6 @@ def test_the_control_exchanges_fits_with_the_plain_network(id):
 
 RANKED = {"acr-bottleneck-plain": "plain", "acr-bottleneck-batch-norm": "batch norm"}
 COMPARED = {"acr-bottleneck-residual": "residual", "acr-bottleneck-leaky": "leaky"}
-
-
-def of_one(network, middle, last=1.0):
-    """Four seeds with the ranks of the tasks, 9 and 2, at half depth, but for one network; its last value is smaller.
-
-    By a little: it counts as before, and the effective rank lies below the count, where rounding changes nothing.
-    """
-    data, own = (ranks(middle).isel(seed=slice(0, 4)) for middle in ((9, 2), middle))
-    values = own["middle_values"].values.copy()
-    for task, count in enumerate(middle):
-        values[task, ..., count - 1] = last
-    return data.assign(middle_values=data["middle_values"].where(data["network"] != network, values))
 
 
 @pytest.mark.parametrize(
@@ -147,34 +108,6 @@ def test_every_control_on_ranks_changes_the_outcome(id):
 @pytest.mark.parametrize("id", RANKED)
 def test_ranks_of_other_networks_do_not_count(id):
     assert CLAIMS[id](of_one("residual", (19, 5))).status == HOLDS
-
-
-LAYERS = ["layers.0", "layers.28", "layers.29", "layers.39"]  # the last two are in the last quarter of forty
-NOT_LATE, LATE, LAST = 1, slice(2, 4), 3
-NETWORKS = [*FOUR, "recentered"]
-BEFORE, AFTER = 0, 1
-
-
-def norms(*changes, learned=SEEDS):
-    """Norms without an odd point, six times the second in recentered networks; changes: network, end, layers, ratio."""
-    values = np.ones((5, SEEDS, 2, 4))
-    values[4] = 6.0
-    for network, end, layers, ratio in changes:
-        values[NETWORKS.index(network), :, end, layers] = np.broadcast_to(
-            np.reshape(ratio, (-1,) + (1,) * (values[0, :, end, layers].ndim - 1)), values[0, :, end, layers].shape
-        )
-    values *= np.exp(near(0.0, SEEDS))[:, None, None]
-    know = np.ones((5, SEEDS), int)
-    know[4] = np.arange(SEEDS) < learned
-    return xr.Dataset(
-        {
-            "norm_ratio": (("network", "seed", "end", "layer"), values),
-            "odd_point": (("network", "seed", "end", "layer"), np.ones(values.shape, int)),
-            "final_loss": (("network", "seed"), 0.1 * values[:, :, 0, 0]),
-            "learned": (("network", "seed"), know),
-        },
-        {"network": NETWORKS, "end": list(ENDS), "layer": LAYERS},
-    )
 
 
 FEW = max(k for k in range(SEEDS) if stats.binomtest(k, SEEDS).proportion_ci(0.999).high < 0.5)

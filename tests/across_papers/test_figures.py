@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.bn_decomposed.reference import step
 from tests.titled import assert_shown, dataset_of
 
 from repdyn.across_papers.figures import bottlenecks, odd_points, theory_fits
@@ -71,10 +72,7 @@ def fixed_ratio(n):
     gram[0] = gram[:, 0] = 0.0
     gram[0, 0] = float(n)
     for _ in range(4000):
-        gram = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-        norm = np.sqrt(np.diag(gram))
-        cosine = np.clip(gram / norm[:, None] / norm, -1, 1)
-        gram = norm[:, None] * norm * (np.sqrt(1 - cosine**2) + (np.pi - np.arccos(cosine)) * cosine) / np.pi
+        gram = step(gram)
         gram /= np.trace(gram)
     norm = np.sort(np.sqrt(np.diag(gram)))
     return norm[-1] / norm[-2]

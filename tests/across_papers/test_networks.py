@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from tests.across_papers.reference import LEAK, layers
 
 from repdyn.across_papers.experiments import training
 from repdyn.across_papers.methods import networks
@@ -10,7 +11,7 @@ from repdyn.base.streams import Stream
 
 KINDS = ("plain", "batch norm", "recentered", "residual", "leaky")
 STREAM = Stream(1, ("across_papers", "test"))
-WIDTH, DEPTH, LEAK = 6, 4, 1.5
+WIDTH, DEPTH = 6, 4
 
 
 def built(kind, seeds=3):
@@ -22,24 +23,12 @@ def points(n=7):
 
 
 def by_hand(network, seed, X):
-    """Outputs from the formulas of the module, in numpy."""
-    part = {name: value.detach().numpy()[seed] for name, value in network.named_parameters()}
-    relu = lambda z: np.maximum(z, 0)  # noqa: E731
-    a = X @ part["into.weight"].T + part["into.bias"] if network.kind in networks.STREAMS else X
-    for layer in range(DEPTH):
-        W, b = part[f"layers.{layer}.linear.weight"], part[f"layers.{layer}.linear.bias"]
-        if network.kind in networks.STREAMS:
-            kept = 1 - LEAK / DEPTH if network.kind == "leaky" else 1
-            a = kept * a + (relu(a) @ W.T + b) / DEPTH
-            continue
-        z = a @ W.T + b
-        if network.kind in ("batch norm", "recentered"):
-            z = z - z.mean(axis=0)
-        if network.kind == "batch norm":
-            z = z / np.sqrt((z**2).mean(axis=0) + 1e-5)
-            z = part[f"layers.{layer}.scale"] * z + part[f"layers.{layer}.shift"]
-        a = relu(z)
-    return a @ part["output.weight"].T + part["output.bias"]
+    """Outputs of one seed's network."""
+    part = {name: value.detach()[seed] for name, value in network.named_parameters()}
+    places = [*["into"] * ("into.weight" in part), *(f"layers.{layer}.linear" for layer in range(DEPTH)), "output"]
+    weights, biases = ([part[f"{place}.{name}"] for place in places] for name in ("weight", "bias"))
+    scales, shifts = ([part.get(f"layers.{layer}.{name}") for layer in range(DEPTH)] for name in ("scale", "shift"))
+    return layers(network.kind, weights, biases, torch.from_numpy(X), scales, shifts)[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,29 +84,20 @@ def test_spread_of_the_weights(kind, place, wanted):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_step_goes_down_the_gradient_of_each_seed(kind):
+@pytest.mark.parametrize("momentum", [0.0, 0.7])
+def test_steps_are_those_of_torch(kind, momentum):
     network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
-    single = network.single(1)
-    losses = [loss for _, loss in networks.descend(network, X, Y, rate=0.05, decay=0.01, steps=1)]
-    loss = ((single(X) - Y) ** 2).sum(dim=-1).mean() / 2
-    assert losses[0][1] == pytest.approx(loss.item(), rel=1e-12)
-    loss.backward()
-    for own, shared in zip(single.parameters(), network.parameters(), strict=True):
-        stepped = (own - 0.05 * own.grad - 0.05 * 0.01 * own).detach()
-        torch.testing.assert_close(shared[1].detach(), stepped, rtol=1e-11, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_steps_with_momentum_are_those_of_torch(kind):
-    network, X, Y = built(kind), torch.from_numpy(points()), torch.ones(7, 2).double()
-    single = network.single(1)
-    optimizer = torch.optim.SGD(single.parameters(), lr=0.02, momentum=0.7, weight_decay=0.01)
+    single, wanted = network.single(1), []
+    optimizer = torch.optim.SGD(single.parameters(), lr=0.02, momentum=momentum, weight_decay=0.01)
     for _ in range(4):
         optimizer.zero_grad()
-        (((single(X) - Y) ** 2).sum(dim=-1).mean() / 2).backward()
+        loss = ((single(X) - Y) ** 2).sum(dim=-1).mean() / 2
+        wanted.append(loss.item())
+        loss.backward()
         optimizer.step()
-    options = {"rate": 0.02, "decay": 0.01, "momentum": 0.7}
-    list(networks.descend(network, X, Y, steps=4, moments={3}, **options))  # a stop changes nothing
+    options = {"rate": 0.02, "decay": 0.01, "momentum": momentum}
+    losses = [loss[1] for _, loss in networks.descend(network, X, Y, steps=4, moments={3}, **options)]
+    assert losses[0] == pytest.approx(wanted[3], rel=1e-12)  # a stop after three steps changes nothing
     for own, shared in zip(single.parameters(), network.parameters(), strict=True):
         torch.testing.assert_close(shared[1].detach(), own.detach(), rtol=1e-10, atol=1e-12)
 

@@ -1,9 +1,10 @@
-"""Made-up data of the claims on layers and networks: all as it should be, off by what is given."""
+"""Made-up data of the claims on layers and networks: all as it should be, but for what is given."""
 
 from functools import cache
 
 import numpy as np
 import xarray as xr
+from tests.made_up import filled
 
 from repdyn.bn_decomposed.claims import random_networks
 from repdyn.bn_decomposed.claims.gaussian_layers import FAR, INVARIANT
@@ -17,100 +18,62 @@ OF_SEEDS = 1 + 1e-4 * np.linspace(-1, 1, SEEDS)
 found_once = cache(rms_fixed_point)  # half a second each
 
 
-def moments(*, quadrature=0.0, square=1.0, inner=0.0, ray=0.0, excess=1.2, sampled=0.0):
-    """One layer: errors of the quadrature, at cosine 1 and of samples; the kernel's excess over its bound."""
+def moments():
+    """One layer: quadratures and samples at the kernel's values."""
     rho = np.array([-0.5, 0.5, 1.0])
     kappa = arccos_kernel(rho)
-    if excess != 1.2:
-        kappa = np.append((rho + excess * (np.arccos(rho) / np.pi) ** 3)[:2], 1.0)
-    quadratures = kappa + quadrature + np.array([0, 0, ray])
-    products = np.outer(arccos_kernel(rho) + inner, OF_DRAWS)
     return xr.Dataset(
         {
-            "quadrature": ("cosine", quadratures),
-            "square": ("draw", square * OF_DRAWS),
-            "inner": (("cosine", "draw"), products),
+            "quadrature": ("cosine", kappa),
+            "square": ("draw", OF_DRAWS),
+            "inner": (("cosine", "draw"), np.outer(kappa, OF_DRAWS)),
             "recentered": ("entry", [1.0, 0.3]),
-            "recentered_sampled": (("entry", "draw"), np.outer([1.0, 0.3], np.ones(DRAWS)) + sampled * OF_DRAWS),
+            "recentered_sampled": (("entry", "draw"), np.outer([1.0, 0.3], np.ones(DRAWS))),
         },
         {"cosine": rho},
     )
 
 
-def layers(*, closed=0.0, odd=1.0, cluster=1.0, inner=0.0, mean=0.0, norm=1.0, cluster_norm=1.0, pair=1.0):
-    """Sampled layers at both starts: errors of closed forms, ratios of squares and norms to what is expected."""
-    shape = np.ones((2, 2, 2, 1))
-    closed_forms = {"expected_odd_square": 1 + closed, "expected_cluster_square": 1 + closed, "expected_inner": mean}
-    of_mean = {"square_of_mean_odd": 0.32, "square_of_mean_cluster": 0.32, "inner_of_means": 0.3}
+def layers():
+    """Sampled layers at both starts, with squares and norms as expected."""
     ratio = np.array([0.7, 0.9])[None, None, :, None]
-    sampled = {
-        "odd_square": odd,
-        "cluster_square": cluster,
-        "odd_norm": norm * ratio,
-        "cluster_norm": cluster_norm * ratio,
-        "pair_factor": 0.9 * pair,
-        "odd_mean": 0.56,
-    }
-    dims, blocks = ("start", "batch", "width"), ("start", "batch", "width", "block")
+    starts, dims, blocks = ("start", "batch"), ("start", "batch", "width"), ("start", "batch", "width", "block")
+    sampled = {"odd_square": 1.0, "cluster_square": 1.0, "odd_norm": ratio, "cluster_norm": ratio, "pair_factor": 0.9}
+    sampled |= {"odd_mean": 0.56, "inner": 0.0}
     return xr.Dataset(
-        {name: (blocks, value * shape * OF_DRAWS) for name, value in sampled.items()}
-        | {name: (dims, np.full((2, 2, 2), value)) for name, value in (closed_forms | of_mean).items()}
-        | {
-            "inner": (blocks, np.full((2, 2, 2, DRAWS), inner)),
-            "expected_pair_factor": (("start", "batch"), np.full((2, 2), 0.9)),
-            "cluster_mean_cosine": (("start", "batch"), np.full((2, 2), 1e-3)),
-            "alpha": (("start", "batch"), [[1.8, 1.2], [0.4, 0.4]]),
-        },
-        {
-            "start": [INVARIANT, FAR],
-            "batch": [3, 10],
-            "width": [1, 10],
-            "norm_ratio": ("width", [0.7, 0.9]),
-            "distance": 1.5,
-        },
+        filled(blocks, (2, 2, 2, DRAWS), **{name: value * OF_DRAWS for name, value in sampled.items()})
+        | filled(dims, (2, 2, 2), expected_odd_square=1.0, expected_cluster_square=1.0, expected_inner=0.0)
+        | filled(dims, (2, 2, 2), square_of_mean_odd=0.32, square_of_mean_cluster=0.32, inner_of_means=0.3)
+        | filled(starts, (2, 2), expected_pair_factor=0.9, cluster_mean_cosine=1e-3, alpha=[[1.8, 1.2], [0.4, 0.4]]),
+        {"start": [INVARIANT, FAR], "batch": [3, 10], "width": [1, 10]}
+        | {"norm_ratio": ("width", [0.7, 0.9]), "distance": 1.5},
     )
 
 
-def clusters(*, factor=0.9, limit=1.0, near=0.95, narrow=1.0, wide=0.9, family=0.95, resting=20.0):
-    """Expected factors of clusters: the largest, over its limit, narrow and wide; multiplier and size at rest."""
+def clusters(*, factor=0.9, limit=1.0, narrow=1.0, family=0.95, resting=20.0):
+    """Expected factors of clusters: the largest, over its limit, and of narrow ones; multiplier and size at rest."""
     alpha = np.array([1.22])
-    by_spread = np.array([narrow * alpha[0], 1.1, wide])[None, :, None]
+    by_spread = np.array([narrow * alpha[0], 1.1, 0.9])[None, :, None]
+    of_configuration = ("batch", "configuration"), (1, 2)
     return xr.Dataset(
-        {
-            "factor": (("batch", "spread", "draw"), by_spread * np.ones((1, 3, 2))),
-            "largest_factor": (("batch", "configuration"), [[factor, factor]]),
-            "alpha": (("batch", "configuration"), [[factor / limit, factor / limit]]),
-            "norm_keeping_alpha": ("batch", alpha),
-            "family_multiplier": ("batch", [family]),
-            "point_multiplier": ("batch", alpha),
-            "full_multiplier": ("batch", [0.9]),
-            "full_multiplier_of_equal_points": ("batch", [0.9]),
-            "resting_spread": ("batch", [resting]),
-            "invariant_distance": ("batch", [near]),
-            "required_distance": ("batch", [1.0]),
-        },
+        filled(("batch", "spread", "draw"), (1, 3, 2), factor=by_spread)
+        | filled(*of_configuration, largest_factor=factor, alpha=factor / limit)
+        | filled(["batch"], [1], family_multiplier=family, resting_spread=resting, norm_keeping_alpha=alpha)
+        | filled(["batch"], [1], full_multiplier=0.9, full_multiplier_of_equal_points=0.9, point_multiplier=alpha)
+        | filled(["batch"], [1], invariant_distance=0.95, required_distance=1.0),
         {"batch": [10], "spread": [0.01, 1.0, 30.0]},
     )
 
 
-def rests(
-    *, points=(5, 7, 20, 50), leading=1.0, equal=0.0, iterated=0.0, odd=0.0, norms=0.0, scale=1.0, multiplier=0.95
-):
-    """Fixed points of batches of these sizes: errors of the reduced map, and the cluster's angle over 540/n degrees."""
+def rests(*, points=(5, 7, 20, 50), scale=1.0):
+    """Fixed points of batches of these sizes: the cluster's angle over 540/n degrees."""
     n = np.array(points, float)
-    width = 540 / n * leading * scale
+    width = 540 / n * scale
+    shape = ["batch"], [n.size]
     return xr.Dataset(
-        {
-            "odd_intra_angle": ("batch", width + iterated),
-            "odd_angle": ("batch", np.full(n.size, 90.0 + odd)),
-            "odd_norm_ratio": ("batch", np.full(n.size, 1.0 + norms)),
-            "odd_multiplier": ("batch", np.full(n.size, multiplier)),
-            "simplex_angle": ("batch", 72 + 30 / n + equal),
-            "rms_angle": ("batch", np.full(n.size, 60.0)),
-            "iterated_intra_angle": ("batch", np.where(n < 7, 78.0, width)),
-            "iterated_odd_angle": ("batch", np.full(n.size, 90.0)),
-            "iterated_norm_ratio": ("batch", np.full(n.size, 1.0)),
-        },
+        filled(*shape, odd_intra_angle=width, odd_angle=90.0, odd_norm_ratio=1.0, odd_multiplier=0.95)
+        | filled(*shape, iterated_intra_angle=np.where(n < 7, 78.0, width), iterated_odd_angle=90.0)
+        | filled(*shape, simplex_angle=72 + 30 / n, rms_angle=60.0, iterated_norm_ratio=1.0),
         {"batch": n.astype(int)},
     )
 
@@ -118,7 +81,7 @@ def rests(
 LARGE_OF_ODD = [f"above_{part}_of_{whose}" for part in ("twentieth", "tenth", "fifth") for whose in ("layer", "neuron")]
 
 
-def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), large=1.0, signs=0.2):
+def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), signs=0.2):
     """Deep networks: an odd point beside a cluster from `least` points on, none below.
 
     Where the cluster is below the mean, `signs` of the batch more are at zero than where it is above.
@@ -132,7 +95,7 @@ def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), larg
         "second_to_first": np.where(there, ratio, 0.9),
         "odd_angle": np.where(there, odd, 70.0),
         "intra_angle": np.where(there, np.broadcast_to(cluster, n.shape), 70.0),
-        **{name: np.where(there, large, 0.3) for name in LARGE_OF_ODD},
+        **{name: np.where(there, 1.0, 0.3) for name in LARGE_OF_ODD},
         "zeros_if_cluster_above": 0.1 * n,
         "zeros_if_cluster_below": (0.1 + signs) * n,
     }
@@ -144,65 +107,51 @@ def deep(*, ratio=0.1, odd=90.0, cluster=20.0, least=20, sizes=(5, 20, 50), larg
     )
 
 
-def neurons(*, always=0.1, busy=0.3, expected=0.1, with_recentering=0.0):
+def neurons(*, always=0.1, busy=0.3):
     """Shares of 1000 neurons: active on over 90 % of the inputs, a response above parts of their largest on many."""
     place = np.arange(1000) / 1000
-    active = np.where(place < always, 0.95, 0.5)
-    above = np.where(place < busy, 0.8, 0.1)
-    quiet = np.where(place < with_recentering, 0.8, 0.1)
-    dims, shape = ("recentering", "seed", "neuron"), np.ones((SEEDS, 1))
+    active, above = np.full((2, SEEDS, 1000), 0.5), np.full((2, SEEDS, 1000), 0.1)
+    active[0], above[0] = np.where(place < always, 0.95, 0.5), np.where(place < busy, 0.8, 0.1)
+    dims, parts = ("recentering", "seed", "neuron"), ("above_twentieth", "above_tenth", "above_fifth")
     return xr.Dataset(
-        {
-            "active": (dims, np.stack([active * shape, 0.5 * np.ones((SEEDS, 1000))])),
-            **{
-                f"above_{part}": (dims, np.stack([above * shape, quiet * shape]))
-                for part in ("twentieth", "tenth", "fifth")
-            },
-            "expected_above_90": ((), expected),
-        },
+        {"active": (dims, active), "expected_above_90": 0.1} | dict.fromkeys(parts, (dims, above)),
         {"recentering": ["without", "with"]},
     )
 
 
-def trained(*, accuracy=0.99, ranks=0.2, effective=None, default=0.1, bn=0.8):
+def trained(*, accuracy=0.99, ranks=0.2, default=0.1, bn=0.8):
     """The deepest networks of each mode: final accuracy, and ranks over the width of 100."""
 
-    def mode(final, rank, effective=None):
+    def mode(final, rank):
         shape = np.ones((1, SEEDS)) * OF_SEEDS
         names = ("effective_rank", "numerical_rank", "r1", "stable_rank")
         variables = dict.fromkeys(names, (("depth", "seed"), 100 * rank * shape))
-        if effective is not None:
-            variables["effective_rank"] = (("depth", "seed"), 100 * effective * shape)
         variables["accuracy"] = (("depth", "seed", "epoch"), np.stack([0.1 * shape, final * shape], axis=-1))
         return xr.Dataset(variables, {"depth": [16], "epoch": [5, 20], "width": 100.0})
 
-    return {"he": mode(accuracy, ranks, effective), "default": mode(default, 0.01), "bn": mode(0.99, bn)}
+    return {"he": mode(accuracy, ranks), "default": mode(default, 0.01), "bn": mode(0.99, bn)}
 
 
 def point_neurons(*, off=0.0, active=0.0):
     """Gram entries off the diagonal and the relative excess of the active share, at 100 points."""
+    shape = ("scheme", "seed"), (2, 2)
     return xr.Dataset(
-        {
-            "off_diagonal": (("scheme", "seed"), [[off] * 2, [0.5] * 2]),
-            "activity": (("scheme", "seed"), [[(1 + active) / 100] * 2, [0.5] * 2]),
-        },
+        filled(*shape, off_diagonal=[[off], [0.5]], activity=[[(1 + active) / 100], [0.5]]),
         {"scheme": [STRICT, "he"], "points": 100},
     )
 
 
-def longest(*, longest=0.1, limit=0.1, farthest=0.9, twice=0.9, kinds=("Gaussian, k = 100", "images")):
+def longest(*, longest=0.1, limit=0.1, farthest=0.9, twice=0.9):
     """Shares of runs in which the longest is odd, at width 200 and infinite, the farthest, and the long unit vector."""
-    names = [*kinds, "unit norms, one of 2"]
+    names = ["Gaussian, k = 100", "images", "unit norms, one of 2"]
     run = np.arange(RUNS) / RUNS
     first = (len(names), 1, RUNS)
     odd = np.where(run < longest, 1, 0) * np.ones(first, int)
     odd[-1] = np.where(run < twice, 1, 0)
     limit_odd = np.where(run < farthest, 2, np.where(run < farthest + limit, 1, 0)) * np.ones((len(names), RUNS), int)
-    dims = ("kind", "run")
-    constant = {"longest": 1, "farthest": 2, "nearest": 3}
     return xr.Dataset(
-        {"odd": (("kind", "width", "run"), odd), "limit_odd": (dims, limit_odd)}
-        | {name: (dims, np.full((len(names), RUNS), place)) for name, place in constant.items()},
+        {"odd": (("kind", "width", "run"), odd)}
+        | filled(("kind", "run"), limit_odd.shape, limit_odd=limit_odd, longest=1, farthest=2, nearest=3),
         {"kind": names, "width": [200]},
     )
 
@@ -232,24 +181,24 @@ def at_rest(shift):
 NOISE = np.random.default_rng(8).standard_normal(SEEDS)  # one draw for all: the tests are about means, not luck
 
 
-def recentering(linear=1e-15, relu=0.3):
-    difference = np.stack([np.full((SEEDS, 20), linear), np.full((SEEDS, 20), relu)])
+def recentering(relu=0.3):
+    difference = np.stack([np.full((SEEDS, 20), 1e-15), np.full((SEEDS, 20), relu)])
     coords = {"relu": [0, 1], "width": 64}
     return xr.Dataset({"difference": (("relu", "seed", "layer"), difference)}, coords)
 
 
-def ablation(ratio=0.1, odd_angle=90.0, intra_angle=25.0, others=0.8):
-    """Last layer of all combinations; the odd point in RC + ReLU, all others alike."""
+def ablation(ratio=0.1):
+    """Last layer of all combinations, with this second over first norm in RC + ReLU, all others alike."""
     dims = ("recenter", "rescale", "relu", "seed", "layer")
     coords = {"recenter": [0, 1], "rescale": ["none", "std", "rms"], "relu": [0, 1]}
-    shape = (2, 3, 2, SEEDS, 2)
-    values = {"second_to_first": others, "odd_angle": 80.0, "intra_angle": 80.0}
-    dataset = xr.Dataset({name: (dims, np.full(shape, value)) for name, value in values.items()}, coords)
-    odd = {"recenter": 1, "rescale": "none", "relu": 1}
-    for name, value in (("second_to_first", ratio), ("odd_angle", odd_angle), ("intra_angle", intra_angle)):
-        dataset[name].loc[odd] = value
+    values = {"second_to_first": (0.8, ratio), "odd_angle": (80.0, 90.0), "intra_angle": (80.0, 25.0)}
+    dataset = xr.Dataset(
+        {name: (dims, np.full((2, 3, 2, SEEDS, 2), value)) for name, (value, _) in values.items()}, coords
+    )
+    for name, (_, value) in values.items():
+        dataset[name].loc[{"recenter": 1, "rescale": "none", "relu": 1}] = value
     scatter = xr.DataArray(0.01 * NOISE, dims="seed")
-    return (dataset * (1 + scatter).clip(max=1 / others)).assign_coords(point_count=16)
+    return (dataset * (1 + scatter).clip(max=1 / 0.8)).assign_coords(point_count=16)
 
 
 def ablation_and_sizes(ablated, fewest=20):
@@ -265,24 +214,18 @@ def ablation_and_sizes(ablated, fewest=20):
     return ablated, xr.Dataset(networks, coords)
 
 
-def left_out(gain=(4.5, 10.0), others=0.2):
+def left_out():
     """Mean angles of all neurons, without the untypical ones and without as many others, at 9 and 64 points."""
     kinds = ["active on 90 percent", "active on 75 percent", "above a tenth on half", "above a tenth on two thirds"]
-    gains = np.array([gain[0], *[gain[1]] * 3])
-    changes = np.stack([0 * gains, gains, np.full(4, others)])[:, :, None, None] * (1 + 0.02 * NOISE)
+    gains = np.array([4.5, 10.0, 10.0, 10.0])
+    changes = np.stack([0 * gains, gains, np.full(4, 0.2)])[:, :, None, None] * (1 + 0.02 * NOISE)
     angle = 60 + changes * np.ones((1, 1, 2, 1))
     return xr.Dataset(
-        {
-            "angle_without": (("left_out", "untypical", "batch", "seed"), angle),
-            "mean_angle": (("normalization", "batch", "seed"), np.full((3, 2, SEEDS), 60.0)),
-            "untypical_share": (("untypical", "batch", "seed"), np.full((4, 2, SEEDS), 0.2)),
-        },
-        {
-            "left_out": ["none", "untypical", "random"],
-            "untypical": kinds,
-            "batch": [9, 50],
-            "normalization": ["rms", "std", "full"],
-        },
+        {"angle_without": (("left_out", "untypical", "batch", "seed"), angle)}
+        | filled(("normalization", "batch", "seed"), (3, 2, SEEDS), mean_angle=60.0)
+        | filled(("untypical", "batch", "seed"), (4, 2, SEEDS), untypical_share=0.2),
+        {"left_out": ["none", "untypical", "random"], "untypical": kinds}
+        | {"batch": [9, 50], "normalization": ["rms", "std", "full"]},
     )
 
 
@@ -316,13 +259,8 @@ def waits(*, hits=40, longer=1.0, first=4, knocked_out=False):
             "odd": (dims, odd),
             "wait_in_the_limit": (("start", "batch", "factor"), limit),
         },
-        {
-            "start": ["equal angles", "circle", "one point far"],
-            "batch": [10],
-            "width": [100],
-            "factor": [2.0, 4.0],
-            "depth": 100,
-        },
+        {"start": ["equal angles", "circle", "one point far"], "batch": [10], "width": [100]}
+        | {"factor": [2.0, 4.0], "depth": 100},
     )
 
 

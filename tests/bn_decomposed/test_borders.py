@@ -3,112 +3,88 @@
 import numpy as np
 import pytest
 import xarray as xr
-from tests.bn_decomposed.deciding import changed
-from tests.bn_decomposed.made_up_layers import (
-    OF_SEEDS,
-    SEEDS,
-    ablation,
-    ablation_and_sizes,
-    cause,
-    clusters,
-    deep,
-    gaps,
-    layers,
-    left_out,
-    longest,
-    neurons,
-    quiet,
-    recentering,
-    rests,
-    waits,
-)
+from tests.bn_decomposed import made_up_layers as nets
+from tests.bn_decomposed.deciding import CLAIMS
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
-from repdyn.base.claims import claims_of
 from repdyn.base.sampled import at_look
-from repdyn.pipeline.run.execute.loading import load_modules
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("bn_decomposed", "claims"))}
-HOLDS, CORRECTED, REFUTED, READING = "holds", "holds as corrected", "does not hold", "depends on the reading"
-UNDECIDED, UNSTATED = "not decidable at this scale", "not reproducible as stated"
+UNSTATED = "not reproducible as stated"
 ROUND_OFF = np.finfo(float).eps * 20 * 64  # twenty layers of width 64
-WIDE_SPREAD = np.linspace(-1, 1, SEEDS)  # an interval of 1.0 either way, across a boundary in its middle
+WIDE_SPREAD = np.linspace(-1, 1, nets.SEEDS)  # an interval of 1.0 either way, across a boundary in its middle
 
 
 def one(data, variable, place, value):
     """A dataset with one place at another value."""
-    (result,) = changed([data], variable, place, value)
+    (result,) = changed(data, place, **{variable: value})
     return result
 
 
 def at_angles(kinds, degrees, **others):
     """Mean angles of every scale at 9 and 50 points; others puts one scale's or batch's at another value."""
-    mean = np.full((len(kinds), 2, 1), float(degrees)) * OF_SEEDS
+    mean = np.full((len(kinds), 2, 1), float(degrees)) * nets.OF_SEEDS
     data = xr.Dataset(
         {"mean_angle": (("normalization", "batch", "seed"), mean)}, {"normalization": kinds, "batch": [9, 50]}
     )
-    return one(data, "mean_angle", others["place"], others["value"] * OF_SEEDS) if others else data
+    return one(data, "mean_angle", others["place"], others["value"] * nets.OF_SEEDS) if others else data
 
 
 SCALES, FULL = ["rms", "std"], ["full"]
 
 
-LEFT_OUT = left_out()
+LEFT_OUT = nets.left_out()
 
 
 def by_untypical(kind, batch, gain):
     """Gain of the mean angle without one kind of untypical neurons in one batch."""
-    return one(LEFT_OUT, "angle_without", (1, kind, batch), 60 + gain * OF_SEEDS)
+    return one(LEFT_OUT, "angle_without", (1, kind, batch), 60 + gain * nets.OF_SEEDS)
 
 
 def by_others(kind, batch, gain):
-    return one(LEFT_OUT, "angle_without", (2, kind, batch), 60 + gain * OF_SEEDS)
+    return one(LEFT_OUT, "angle_without", (2, kind, batch), 60 + gain * nets.OF_SEEDS)
 
 
-ABLATED, DEEP_ENOUGH = ablation_and_sizes(ablation(), fewest=5)
+ABLATED, DEEP_ENOUGH = nets.ablation_and_sizes(nets.ablation(), fewest=5)
 LAST = (slice(None), -1, slice(None), -1)  # both sources, fifty points, the last layer
 
 
+FOUR_TIMES = ((0.401, HOLDS), (0.399, READING), (0.201, READING), (0.199, REFUTED))  # as large, or twice
+THREE_QUARTERS = ((0.249, HOLDS), (0.251, READING), (0.499, READING), (0.501, REFUTED))  # of the inputs, or half
+NINE_TENTHS = ((0.9, HOLDS), (0.899, READING), (0.5, READING), (0.499, REFUTED))  # of the neurons, or half
 # claim: datasets and the verdict in each, both sides of a boundary next to each other
 READINGS = {
     "bnd-sec2-rc": [
-        (one(recentering(), "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
-        (one(recentering(), "difference", (0, -1, -1), 1.01 * ROUND_OFF), REFUTED),
-        (one(recentering(), "difference", (1, -1, -1), 9.0), HOLDS),  # with ReLU
+        (one(nets.recentering(), "difference", (0, -1, -1), 0.99 * ROUND_OFF), HOLDS),
+        (one(nets.recentering(), "difference", (0, -1, -1), 1.01 * ROUND_OFF), REFUTED),
+        (one(nets.recentering(), "difference", (1, -1, -1), 9.0), HOLDS),  # with ReLU
     ],
     "bnd-rs-orth": [
-        (gaps(std=0.5), HOLDS),
-        (gaps(), READING),  # by one scale alone
-        (gaps(share=0.4995), READING),
-        (gaps(share=0.5005), REFUTED),
-        (gaps(slope=-0.401), READING),
-        (gaps(slope=-0.399), REFUTED),
-        (gaps(slope=-0.599), READING),
-        (gaps(slope=-0.601), REFUTED),
-        (one(gaps(), "gap", (0, -1, slice(None), slice(1, 20)), 0.9), READING),  # the first half of the layers
-        (one(gaps(), "gap", (0, -1, slice(None), slice(20, None)), 0.9), REFUTED),
-        (one(gaps(), "gap", (0, slice(None), -1, slice(20, None)), lambda gap: 3 * gap), READING),  # one draw of twelve
+        (nets.gaps(std=0.5), HOLDS),
+        (nets.gaps(), READING),  # by one scale alone
+        (nets.gaps(share=0.4995), READING),
+        (nets.gaps(share=0.5005), REFUTED),
+        (nets.gaps(slope=-0.401), READING),
+        (nets.gaps(slope=-0.399), REFUTED),
+        (nets.gaps(slope=-0.599), READING),
+        (nets.gaps(slope=-0.601), REFUTED),
+        (one(nets.gaps(), "gap", (0, -1, slice(None), slice(1, 20)), 0.9), READING),  # the first half of the layers
+        (one(nets.gaps(), "gap", (0, -1, slice(None), slice(20, None)), 0.9), REFUTED),
+        (
+            one(nets.gaps(), "gap", (0, slice(None), -1, slice(20, None)), lambda gap: 3 * gap),
+            READING,
+        ),  # one draw of twelve
     ],
     "bnd-fig5-60": [
-        (at_angles(SCALES, 60.49), HOLDS),
-        (at_angles(SCALES, 60.51), UNSTATED),
-        (at_angles(SCALES, 59.51), HOLDS),
-        (at_angles(SCALES, 59.49), UNSTATED),
-        (at_angles(SCALES, 62.49), UNSTATED),
-        (at_angles(SCALES, 62.51), REFUTED),
-        (at_angles(SCALES, 57.51), UNSTATED),
-        (at_angles(SCALES, 57.49), REFUTED),
+        *((at_angles(SCALES, angle), HOLDS) for angle in (60.49, 59.51)),
+        *((at_angles(SCALES, angle), UNSTATED) for angle in (60.51, 59.49, 62.49, 57.51)),
+        *((at_angles(SCALES, angle), REFUTED) for angle in (62.51, 57.49)),
         (at_angles(SCALES, 60, place=(0, 1), value=60.51), UNSTATED),  # one scale, one batch
         (at_angles(SCALES, 50, place=(1, 0), value=62.49), UNSTATED),
     ],
     "bnd-fig5-75": [
-        (at_angles(FULL, 75.48), HOLDS),
-        (at_angles(FULL, 75.52), UNSTATED),
-        (at_angles(FULL, 74.52), HOLDS),
-        (at_angles(FULL, 74.48), UNSTATED),
-        (at_angles(FULL, 77.48), UNSTATED),
-        (at_angles(FULL, 77.52), REFUTED),
-        (at_angles(FULL, 72.52), UNSTATED),
-        (at_angles(FULL, 72.48), REFUTED),
+        *((at_angles(FULL, angle), HOLDS) for angle in (75.48, 74.52)),
+        *((at_angles(FULL, angle), UNSTATED) for angle in (75.52, 74.48, 77.48, 72.52)),
+        *((at_angles(FULL, angle), REFUTED) for angle in (77.52, 72.48)),
         (at_angles(FULL, 75, place=(0, 1), value=75.52), UNSTATED),
         (at_angles(FULL, 65, place=(0, 1), value=72.52), UNSTATED),
     ],
@@ -123,40 +99,28 @@ READINGS = {
         (by_others(slice(None), 0, -1.001), REFUTED),
     ],
     "bnd-fig6-b": [
-        (quiet(above=0.249), HOLDS),
-        (quiet(above=0.251), READING),  # not for three quarters of the inputs
-        (quiet(above=0.499), READING),
-        (quiet(above=0.501), REFUTED),
-        (quiet(neurons=0.9), HOLDS),
-        (quiet(neurons=0.899), READING),
-        (quiet(neurons=0.5), READING),
-        (quiet(neurons=0.499), REFUTED),
-        (quiet(active=0.01), HOLDS),
-        (quiet(active=0.011), REFUTED),
-        (one(quiet(), "above_twentieth", slice(None), 0.6), READING),  # what is negligible is open
-        (one(quiet(), "above_tenth", 0, 0.9), HOLDS),  # networks without recentering
+        *((nets.quiet(above=share), status) for share, status in THREE_QUARTERS),
+        *((nets.quiet(neurons=share), status) for share, status in NINE_TENTHS),
+        (nets.quiet(active=0.01), HOLDS),
+        (nets.quiet(active=0.011), REFUTED),
+        (one(nets.quiet(), "above_twentieth", slice(None), 0.6), READING),  # what is negligible is open
+        (one(nets.quiet(), "above_tenth", 0, 0.9), HOLDS),  # networks without recentering
     ],
     "bnd-fig1-cause": [
-        (cause(0.1, 0.401, 0.9), HOLDS),
-        (cause(0.1, 0.399, 0.9), READING),  # by recentering, not four times
-        (cause(0.1, 0.201, 0.9), READING),
-        (cause(0.1, 0.199, 0.9), REFUTED),
-        (cause(0.1, 0.9, 0.401), HOLDS),
-        (cause(0.1, 0.9, 0.399), READING),
-        (cause(0.1, 0.9, 0.201), READING),
-        (cause(0.1, 0.9, 0.199), REFUTED),
+        *((nets.cause(0.1, ratio, 0.9), status) for ratio, status in FOUR_TIMES),  # by recentering
+        *((nets.cause(0.1, 0.9, ratio), status) for ratio, status in FOUR_TIMES),
     ],
     "bnd-fig1-ablation": [
         ((ABLATED, DEEP_ENOUGH), HOLDS),
-        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2499 * OF_SEEDS)), HOLDS),
-        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2501 * OF_SEEDS)), READING),
-        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 85.05 * OF_SEEDS)), HOLDS),
-        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 84.95 * OF_SEEDS)), READING),  # one batch of five
-        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 94.95 * OF_SEEDS)), HOLDS),
-        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 95.05 * OF_SEEDS)), READING),
-        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 44.9 * OF_SEEDS)), HOLDS),
-        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45.1 * OF_SEEDS)), READING),
-        ((ablation(ratio=0.8), DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
+        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2499 * nets.OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "second_to_first", LAST, 0.2501 * nets.OF_SEEDS)), READING),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 85.05 * nets.OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 84.95 * nets.OF_SEEDS)), READING),  # one batch of five
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 94.95 * nets.OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "odd_angle", LAST, 95.05 * nets.OF_SEEDS)), READING),
+        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 44.9 * nets.OF_SEEDS)), HOLDS),
+        ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45.1 * nets.OF_SEEDS)), READING),
+        ((nets.ablation(ratio=0.8), DEEP_ENOUGH), READING),  # the batch of Figure 1 alone
         # two readings of twenty across a boundary, then three: nine in ten are enough
         ((ABLATED, one(DEEP_ENOUGH, "intra_angle", LAST, 45 + WIDE_SPREAD)), HOLDS),
         (
@@ -173,33 +137,29 @@ READINGS = {
         ),
     ],
     "bnd-symmetric-wait": [
-        (waits(hits=31), HOLDS),
-        (waits(hits=30), UNDECIDED),
-        (waits(hits=10), UNDECIDED),
-        (waits(hits=9), REFUTED),
-        (waits(first=9), HOLDS),
-        (waits(first=10), UNDECIDED),
-        (waits(first=30), UNDECIDED),
-        (waits(first=31), REFUTED),
-        (waits(longer=0.01), HOLDS),
-        (waits(longer=-0.01), REFUTED),
-        (one(waits(), "wait", 1, 101.0), READING),  # from the circle no outlier
-        (one(waits(), "odd", 1, 0), READING),
-        (one(waits(), "wait", (slice(2), 0, 0, slice(None), 1), 101.0), READING),  # none four times as long
-        (one(waits(), "wait", 1, 3.9 * (1 + 0.01 * np.arange(40)[:, None])), READING),  # the circle does not wait
+        *((nets.waits(hits=hits), status) for hits, status in ((31, HOLDS), (30, UNDECIDED))),
+        *((nets.waits(hits=hits), status) for hits, status in ((10, UNDECIDED), (9, REFUTED))),
+        *((nets.waits(first=first), status) for first, status in ((9, HOLDS), (10, UNDECIDED))),
+        *((nets.waits(first=first), status) for first, status in ((30, UNDECIDED), (31, REFUTED))),
+        (nets.waits(longer=0.01), HOLDS),
+        (nets.waits(longer=-0.01), REFUTED),
+        (one(nets.waits(), "wait", 1, 101.0), READING),  # from the circle no outlier
+        (one(nets.waits(), "odd", 1, 0), READING),
+        (one(nets.waits(), "wait", (slice(2), 0, 0, slice(None), 1), 101.0), READING),  # none four times as long
+        (one(nets.waits(), "wait", 1, 3.9 * (1 + 0.01 * np.arange(40)[:, None])), READING),  # the circle does not wait
     ],
     "bnd-fig3": [
-        (deep(least=3, sizes=(5, 20, 50)), HOLDS),
-        (one(deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.9), READING),  # images, five points
-        (one(deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.4999 * OF_SEEDS), READING),
-        (deep(least=3, cluster=45.1), READING),
-        (deep(least=3, cluster=59.9), READING),
-        (deep(least=3, cluster=60.1), REFUTED),
-        (deep(least=3, ratio=0.4999), READING),
-        (deep(least=3, ratio=0.5001), REFUTED),
+        (nets.deep(least=3, sizes=(5, 20, 50)), HOLDS),
+        (one(nets.deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.9), READING),  # images, five points
+        (one(nets.deep(least=3), "second_to_first", (0, 0, slice(None), -1), 0.4999 * nets.OF_SEEDS), READING),
+        (nets.deep(least=3, cluster=45.1), READING),
+        (nets.deep(least=3, cluster=59.9), READING),
+        (nets.deep(least=3, cluster=60.1), REFUTED),
+        (nets.deep(least=3, ratio=0.4999), READING),
+        (nets.deep(least=3, ratio=0.5001), REFUTED),
     ],
     "bnd-def12-resembles": [
-        (deep(sizes=(20,), ratio=factor / 19, cluster=cluster, odd=odd), status)
+        (nets.deep(sizes=(20,), ratio=factor / 19, cluster=cluster, odd=odd), status)
         for factor, cluster, odd, status in (
             (1.45, 9.9, 99.9, HOLDS),
             (1.55, 9.9, 90.0, READING),  # within a factor two, not 1.5
@@ -211,37 +171,35 @@ READINGS = {
         )
     ],
     "bnd-infwidth": [
-        ((rests(scale=1e-3), clusters()), HOLDS),  # a cluster of half a degree at 20 points
-        ((rests(), clusters()), READING),
-        ((rests(scale=5.0).assign(iterated_norm_ratio=rests()["batch"] / 10), clusters()), REFUTED),
+        ((nets.rests(scale=1e-3), nets.clusters()), HOLDS),  # a cluster of half a degree at 20 points
+        ((nets.rests(), nets.clusters()), READING),
+        ((nets.rests(scale=5.0).assign(iterated_norm_ratio=nets.rests()["batch"] / 10), nets.clusters()), REFUTED),
     ],
     "bnd-thm14-iter": [
-        ((clusters(narrow=0.8).isel(spread=[0, 2]), layers()), HOLDS),
-        ((clusters(), layers()), READING),  # narrow clusters widen, the resting one is narrow and stable
-        ((clusters(factor=1.001, family=1.001), layers()), REFUTED),
-        ((clusters(factor=1.001, resting=25.1), layers()), REFUTED),  # a quarter of n^2 = 100 is 25
-        ((clusters(factor=1.001, resting=24.9), layers()), READING),
+        ((nets.clusters(narrow=0.8).isel(spread=[0, 2]), nets.layers()), HOLDS),
+        ((nets.clusters(), nets.layers()), READING),  # narrow clusters widen, the resting one is narrow and stable
+        ((nets.clusters(factor=1.001, family=1.001), nets.layers()), REFUTED),
+        ((nets.clusters(factor=1.001, resting=25.1), nets.layers()), REFUTED),  # a quarter of n^2 = 100 is 25
+        ((nets.clusters(factor=1.001, resting=24.9), nets.layers()), READING),
     ],
     "bnd-sec3-signs": [
-        (deep(signs=-0.051), HOLDS),
-        (deep(signs=-0.049), REFUTED),
-        (deep(signs=0.049), REFUTED),
-        (deep(signs=0.051), CORRECTED),
+        (nets.deep(signs=-0.051), HOLDS),
+        (nets.deep(signs=-0.049), REFUTED),
+        (nets.deep(signs=0.049), REFUTED),
+        (nets.deep(signs=0.051), CORRECTED),
     ],
     "bnd-fig6-a": [
-        (neurons(always=0.199), HOLDS),
-        (neurons(always=0.201), REFUTED),
-        (neurons(always=0.051), HOLDS),
-        (neurons(always=0.049), REFUTED),
-        (neurons(busy=0.011), HOLDS),
-        (neurons(busy=0.009), REFUTED),
-        (one(neurons(), "above_fifth", 0, 0.7), READING),  # for two thirds of the inputs, not for three quarters
+        *((nets.neurons(always=share), HOLDS) for share in (0.199, 0.051)),
+        *((nets.neurons(always=share), REFUTED) for share in (0.201, 0.049)),
+        (nets.neurons(busy=0.011), HOLDS),
+        (nets.neurons(busy=0.009), REFUTED),
+        (one(nets.neurons(), "above_fifth", 0, 0.7), READING),  # for two thirds of the inputs, not for three quarters
     ],
     "bnd-remark-largest": [
-        (longest(longest=0.9, limit=0.9, farthest=0.0), HOLDS),
-        (longest(longest=0.9, limit=0.1), READING),  # at infinite width another one
-        (longest(longest=0.1, limit=0.1), CORRECTED),
-        (one(longest(longest=0.9, limit=0.9, farthest=0.0), "odd", (0, 0), 7), READING),  # one kind of batch
+        (nets.longest(longest=0.9, limit=0.9, farthest=0.0), HOLDS),
+        (nets.longest(longest=0.9, limit=0.1), READING),  # at infinite width another one
+        (nets.longest(longest=0.1, limit=0.1), CORRECTED),
+        (one(nets.longest(longest=0.9, limit=0.9, farthest=0.0), "odd", (0, 0), 7), READING),  # one kind of batch
     ],
 }
 
@@ -255,14 +213,14 @@ def test_verdict_changes_at_the_boundary_of_each_reading(id):
 
 def test_batch_of_figure_1_is_one_reading_of_the_abstract():
     """Of five batches each is a reading: that of Figure 1 is one besides those of other sizes."""
-    verdict = CLAIMS["bnd-fig1-ablation"](ablation(ratio=0.8), DEEP_ENOUGH)
+    verdict = CLAIMS["bnd-fig1-ablation"](nets.ablation(ratio=0.8), DEEP_ENOUGH)
     failing = {name for name, test in verdict.printed.readings.items() if test.outcome == "fails"}
     assert len(verdict.printed.readings) == 20
     assert {name.split(";")[0] for name in failing} == {"batch: 16 points, as in Figure 1"}
     assert len(failing) == 4
 
 
-@pytest.mark.parametrize(("id", "datasets"), [("bnd-disc-fire", deep()), ("bnd-fig5-75", at_angles(FULL, 75.0))])
+@pytest.mark.parametrize(("id", "datasets"), [("bnd-disc-fire", nets.deep()), ("bnd-fig5-75", at_angles(FULL, 75.0))])
 def test_repeated_analysis_spends_half_of_the_false_alarm(id, datasets):
     def alarm():
         return CLAIMS[id](datasets).printed.false_alarm

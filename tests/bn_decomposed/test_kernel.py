@@ -26,12 +26,8 @@ def test_kernel_is_the_mean_over_directions(theta):
     assert arccos_kernel(np.cos(theta)) == pytest.approx(2 * mean, abs=1e-12)  # tolerance of the quadrature
 
 
-def test_kernel_values_and_domain():
+def test_kernel_values():
     np.testing.assert_allclose(arccos_kernel(np.array([-1.0, 0.0, 1.0])), [0, 1 / np.pi, 1], atol=1e-16)
-    with pytest.raises(ValueError, match="normalize"):
-        arccos_kernel(1.1)
-    with pytest.raises(ValueError, match="normalize"):
-        arccos_kernel(np.nan)
 
 
 def test_complement_matches_kernel_and_its_series():
@@ -105,14 +101,6 @@ def test_degenerate_batches():
     assert (expected_gram_step(identical + 1e-15 * np.eye(4), True, "rms") == 0).all()
     spread = expected_gram_step(identical + 1e-13 * np.eye(4), True, "rms")
     np.testing.assert_allclose(spread, expected_gram_step(np.eye(4), True, "rms"), rtol=0.05)
-    with pytest.raises(ValueError, match="0 dimensions"):
-        expected_gram_step(np.zeros((3, 3)), False, "rms")
-    with pytest.raises(ValueError, match="at least 3"):
-        expected_gram_step(np.eye(3) + 1, False, "std")
-    with pytest.raises(ValueError, match="symmetric"):
-        expected_gram_step(np.array([[1.0, 0.5], [0.0, 1.0]]))
-    with pytest.raises(ValueError, match="rescale"):
-        expected_gram_step(np.eye(3), True, "max")
 
 
 def test_derivative_converges_at_second_order():

@@ -57,7 +57,7 @@ def test_layers_are_homogeneous_and_rescaled_ones_scale_free(factor, combination
     np.testing.assert_allclose(scaled, grown, rtol=1e-9, atol=1e-9 * factor)
 
 
-def test_neuron_constant_over_the_batch_is_zero_with_recentering_and_an_error_without():
+def test_neuron_constant_over_the_batch_is_zero_with_recentering():
     X = np.array([[0.1, 0.1, 0.1], [1.0, 2.0, 4.0]])
     W = np.array([[3.0, 0.0], [0.0, 1.0]])
     for rescale in ("rms", "std"):
@@ -65,10 +65,6 @@ def test_neuron_constant_over_the_batch_is_zero_with_recentering_and_an_error_wi
         assert (out[0] == 0).all()
         assert out[1].max() > 1
     assert bn_components(X, W, False, "rms", False)[0] == pytest.approx(1.0)
-    with pytest.raises(ValueError, match="constant over the batch"):
-        bn_components(X, W, False, "std", True)
-    with pytest.raises(ValueError, match="all zero"):
-        bn_components(X, np.zeros((1, 2)), False, "rms", True)
 
 
 def test_rescaling_resolves_small_but_real_differences():

@@ -2,24 +2,11 @@
 
 import numpy as np
 import pytest
-
-
-def recentered(gram):
-    """Inner products of the points after the mean of the batch is subtracted."""
-    mean = gram.mean(0)
-    return gram - mean - mean[:, None] + mean.mean()
-
-
-def infinite_width(gram):
-    """Expected inner products after W with variance 2 / width, recentering and ReLU (Cho and Saul's kernel)."""
-    gram = recentered(gram)
-    norm = np.sqrt(gram.diagonal())
-    angle = np.arccos(np.clip(gram / np.outer(norm, norm), -1, 1))
-    return np.outer(norm, norm) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
+from tests.bn_decomposed.reference import angles_of, edges, step
 
 
 def finite_width(gram, width, rng):
-    """The same for one layer of Gaussian weights: its neurons W x are Gaussian with the batch's inner products."""
+    """The same step by one layer of Gaussian weights, whose neurons are Gaussian with the batch's inner products."""
     values, vectors = np.linalg.eigh(gram)
     neurons = rng.normal(size=(width, len(gram))) * np.sqrt(np.maximum(values, 0)) @ vectors.T
     outputs = np.maximum(neurons - neurons.mean(1, keepdims=True), 0)
@@ -31,12 +18,6 @@ def deep(layer, gram, layers):
         gram = layer(gram)
         gram = gram / gram.max()
     return gram
-
-
-def angles(gram):
-    """Angles between points in degrees."""
-    norm = np.sqrt(gram.diagonal())
-    return np.degrees(np.arccos(np.clip(gram / np.outer(norm, norm), -1, 1)))
 
 
 def odd_point_and_cluster(n, degrees):
@@ -51,14 +32,16 @@ def odd_point_and_cluster(n, degrees):
 def test_narrow_cluster_widens_to_the_same_angle_as_a_wide_one():
     rng = np.random.default_rng(0)
     narrow = odd_point_and_cluster(20, 4)
-    path = [angles(deep(infinite_width, narrow, layers))[1, 2] for layers in range(60)]
+    path = [angles_of(deep(step, narrow, layers))[1, 2] for layers in range(60)]
     np.testing.assert_allclose(path[:2], [4, 4.17], atol=0.005)
     assert np.all(np.diff(path) > 0)
-    ends = [angles(deep(infinite_width, odd_point_and_cluster(20, start), 500)) for start in (4, 50)]
+    ends = [angles_of(deep(step, odd_point_and_cluster(20, start), 500)) for start in (4, 50)]
     np.testing.assert_allclose([end[1, 2] for end in ends], 24.5, atol=0.05)
     np.testing.assert_allclose([end[0, 1] for end in ends], 89.8, atol=0.05)
     sampled = [deep(lambda g: finite_width(g, 500, rng), narrow, 150) for _ in range(8)]
-    assert np.mean([angles(gram)[1:, 1:][np.triu_indices(19, 1)] for gram in sampled]) == pytest.approx(24.5, rel=0.2)
+    assert np.mean([angles_of(gram)[1:, 1:][np.triu_indices(19, 1)] for gram in sampled]) == pytest.approx(
+        24.5, rel=0.2
+    )
 
 
 def layers_until_one_point_is_twice_as_long(n, width, rng):
@@ -75,16 +58,15 @@ def test_wider_networks_wait_longer_for_an_odd_point():
     waits = [np.median([layers_until_one_point_is_twice_as_long(10, w, rng) for _ in range(50)]) for w in (50, 800)]
     np.testing.assert_allclose(waits, [22, 75], rtol=0.3)
     almost_symmetric = np.eye(10) * np.where(np.arange(10) == 0, 1.02, 1)
-    gram = deep(infinite_width, almost_symmetric, 1000)
+    gram = deep(step, almost_symmetric, 1000)
     np.testing.assert_allclose(gram.diagonal(), 1, atol=1e-9)
-    assert np.ptp(angles(gram)[np.triu_indices(10, 1)]) < 1e-6
+    assert np.ptp(angles_of(gram)[np.triu_indices(10, 1)]) < 1e-6
 
 
 def largest_rank(columns):
     """Largest rank of relu(W X) for points of the plane: a row is w x where w x > 0, so that cells of w decide."""
-    edges = np.arctan2(*columns) * -1 + np.pi * np.array([[0], [1]])  # w is orthogonal to a point
-    edges = np.unique((edges % (2 * np.pi)).round(9))
-    middle = edges + np.diff(edges, append=edges[0] + 2 * np.pi) / 2
+    ends = np.unique(edges(columns).round(9))
+    middle = ends + np.diff(ends, append=ends[0] + 2 * np.pi) / 2
     cells = [columns * (np.array([np.cos(t), np.sin(t)]) @ columns > 0) for t in middle]
     return np.linalg.matrix_rank(np.vstack(cells), tol=1e-9)
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy
-import xarray as xr
+from tests.bn_decomposed.reference import circle, images, kernel, sectors
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -14,23 +14,13 @@ from repdyn.bn_decomposed.experiments.point_neurons import point_neurons
 from repdyn.bn_decomposed.settings import study as sizes
 from repdyn.bn_decomposed.theory import full_rank as draws_of
 from repdyn.bn_decomposed.theory import invariance
+from repdyn.bn_decomposed.theory.kernel import gram_map_multiplier
+from repdyn.bn_decomposed.theory.odd_cluster import expected_gram_fixed_point, odd_fixed_point, odd_map_multiplier
 
 STREAM = Stream(13, ("bn_decomposed", "recomputed"))
+REST = Stream(15, ("bn_decomposed", "recomputed"))
 NOTHING_KEPT = Checkpoint(None, "")
 close = np.testing.assert_allclose
-
-
-@cache
-def images():
-    ink = np.random.default_rng(4).random((40, 4, 3))
-    return xr.Dataset({"image": (("point", "row", "column"), ink), "label": ("point", np.arange(40) % 10)})
-
-
-def kernel(X, *, wrong=False):
-    """E ReLU(w x) ReLU(w y) over half of sigma^2, all pairs of columns."""
-    length = np.linalg.norm(X, axis=0)
-    theta = np.arccos(np.clip(X.T @ X / np.outer(length, length), -1, 1))
-    return np.outer(length, length) * (np.sin(theta) + (theta if wrong else np.pi - theta) * np.cos(theta)) / np.pi
 
 
 def test_moments_of_one_layer():
@@ -58,6 +48,15 @@ def test_moments_of_one_layer():
         close(data.recentered_sampled[draw], (Z.T @ Z / lengths / unit)[pairs])
     close(data.recentered, (kernel(centered) / lengths)[pairs])
     close(data.not_recentered, (kernel(X) / np.outer(*2 * [np.linalg.norm(X, axis=0)]))[pairs])
+
+
+def test_eq8_does_not_see_a_shift_of_the_batch():
+    settings = sizes.ReluMoments(cosines=[-1.0, 1.0], batch=5, width=8, draws=20)
+    shifted = images().assign(image=images()["image"] + 3)
+    original, moved = (gaussian_layers.relu_moments(settings, source, STREAM) for source in (images(), shifted))
+    # H removes the shift; cosines of centered images lose a few digits to the larger entries.
+    close(original["recentered"], moved["recentered"], atol=1e-9)
+    assert np.abs(original["not_recentered"] - moved["not_recentered"]).max() > 0.1
 
 
 LAYER = sizes.GaussianLayer(batches=[3, 5], widths=[1, 4], distance=1.5, rows=100, blocks=12)
@@ -156,16 +155,24 @@ def test_contraction_of_clusters():
     assert 0 < float(data.full_multiplier.sel(batch=7)) < 1
 
 
-def sectors(X):
-    """Volumes of the cells of planar columns, by the angles of their normals."""
-    angle = np.arctan2(X[1], X[0])
-    edges = np.sort(np.concatenate([angle + np.pi / 2, angle - np.pi / 2]) % (2 * np.pi))
-    return np.diff([*edges, edges[0] + 2 * np.pi]) / (2 * np.pi)
+@cache
+def contraction():
+    settings = sizes.Contraction(batches=[7, 8], spreads=[0.5, 20.0], draws=2, configurations=1, multiplier_up_to=7)
+    return gaussian_layers.contraction(settings, REST, NOTHING_KEPT)
 
 
-def circle(n):
-    angle = 2 * np.pi * np.arange(1, n + 1) / n
-    return np.stack([np.cos(angle), np.sin(angle)])
+@pytest.mark.parametrize("n", [7, 8])
+def test_a_cluster_at_rest(n):
+    """The root mean square distance of the cluster's points from their mean, in units of ||x_1|| / n^2."""
+    cell, G = contraction().sel(batch=n), expected_gram_fixed_point(n, "odd")
+    cluster = G[1:, 1:] / G[0, 0]
+    close(cell.resting_spread, n**2 * np.sqrt(np.diag(cluster).mean() - cluster.mean()), rtol=1e-6)
+    close(cell.point_multiplier, odd_map_multiplier(1e-4, n))
+    close(cell.family_multiplier, odd_fixed_point(n).multiplier)
+    both = [cell.full_multiplier, cell.full_multiplier_of_equal_points]
+    starts = [gram_map_multiplier(expected_gram_fixed_point(n, start)) for start in ("odd", "simplex")]
+    close(both, starts if n == 7 else [np.nan, np.nan])
+    assert starts[0] != pytest.approx(starts[1], rel=1e-3)
 
 
 def test_cells_of_planar_batches():
@@ -249,6 +256,9 @@ def test_rows_until_full_rank():
     np.testing.assert_array_equal(data.y_antipodal, 1 + (ranks < 6).sum(axis=1))
     ranks = draws_of.relu_rank_profile(circle(6), STREAM.generator("antipodal"), 108, 100)
     np.testing.assert_array_equal(data.wait_antipodal, 1 + ((ranks >= 5) & (ranks < 6)).sum(axis=1))
+    assert len(np.unique(data.y_antipodal)) == 1  # never of full rank, in more rows than the claim on (7b) looks at
+    assert data.y_antipodal.min() > 2.05 * 6 / (1 / 6)
+    assert data.wait_antipodal.min() > 1 / data.wait_gamma.max()
     alpha, gamma = 2.0, 1 / 6
     curves = data.tail_bound.sel(circle_points=3, alpha=alpha, method="nearest")
     trials = alpha * 3 / gamma
@@ -383,3 +393,29 @@ def test_point_neurons_before_training(scheme, margin, seed):
     close(cell.off_diagonal, (G * (1 - np.eye(10))).max() / np.diag(G).min(), atol=1e-12)
     assert float(cell.activity) == (H > 0).mean()
     assert float(cell.silent) == (W @ U[:, 10:] + b[:, None] <= 0).all(axis=0).mean()
+
+
+def test_cases_of_the_next_row_are_named_by_dimension_and_columns():
+    settings = sizes.StalledRows(planar=[1, 3], spatial=[2], configurations=2, draws=100)
+    data = full_rank.stalled_rows(settings, REST)
+    assert data.case.values.tolist() == ["k=2, t=1", "k=2, t=3", "k=3, t=2"]
+    assert int(data.draws) == 100
+    X, _ = full_rank._stalled(3, 2, REST.generator(3, 2, 0))
+    fine = np.random.default_rng(0).standard_normal((200_000, 3)) @ X > 0
+    least = np.unique(fine, axis=0, return_counts=True)[1].min() / len(fine)
+    assert abs(float(data.gamma[2, 0]) - least) < 5 * np.sqrt(least / len(fine))
+
+
+def test_steps_that_change_more_than_one_sign_are_counted_by_form_and_shape():
+    settings = sizes.SignCells(largest_circle=3, planar=[3], spatial=[3], batches=1, draws=1000, steps=100)
+    data = full_rank.sign_cells(settings, REST)
+    assert data.step.values.tolist() == ["printed", "printed, norm squared", "corrected", "overshot"]
+    assert data["shape"].values.tolist() == ["k=2, n=3", "k=3, n=6", "k=8, n=12"]
+    assert (int(data.rows_tried), int(data.draws)) == (100, 1000)
+    for column, (k, n) in enumerate(((2, 3), (3, 6), (8, 12))):
+        generator = REST.generator("steps", k)
+        X = generator.standard_normal((k, n)) * generator.uniform(0.2, 5.0, n)
+        w = generator.standard_normal((100, k))
+        for row, step in enumerate(full_rank.STEPS.values()):
+            changed = ((step(w, X) @ X > 0) != (w @ X > 0)).sum(axis=1)
+            assert int(data.not_one[row, column]) == (changed != 1).sum()

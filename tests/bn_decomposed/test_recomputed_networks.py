@@ -8,6 +8,7 @@ import pytest
 import xarray as xr
 from scipy.integrate import quad
 from scipy.stats import norm
+from tests.bn_decomposed.reference import angles_of, batch, images, recentered, step
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -22,22 +23,9 @@ RELU = {"recenter": True, "rescale": None, "relu": True}
 close = np.testing.assert_allclose
 
 
-@cache
-def images():
-    ink = np.random.default_rng(4).random((40, 4, 3))
-    return xr.Dataset({"image": (("point", "row", "column"), ink), "label": ("point", np.arange(40) % 10)})
-
-
-def batch(size, stream):
-    """Distinct images as columns, in the order of the source."""
-    chosen = np.sort(stream.generator("batch").choice(40, size, replace=False))
-    return images()["image"].values[chosen].reshape(size, 12).T
-
-
 def angles(X):
     """Degrees between columns, all pairs."""
-    unit = X / np.linalg.norm(X, axis=0)
-    return np.degrees(np.arccos(np.clip(unit.T @ unit, -1, 1)))
+    return angles_of(X.T @ X)
 
 
 def scalars(X):
@@ -51,15 +39,6 @@ def scalars(X):
         "intra_angle": np.median(inner),
         "second_to_first": np.sort(lengths)[-2] / lengths[longest],
     }
-
-
-def step(G):
-    """Expected Gram matrix after recentering and ReLU, in units of d sigma^2 / 2."""
-    H = np.eye(len(G)) - 1 / len(G)
-    C = H @ G @ H
-    length = np.sqrt(np.diag(C))
-    theta = np.arccos(np.clip(C / np.outer(length, length), -1, 1))
-    return np.outer(length, length) * (np.sin(theta) + (np.pi - theta) * np.cos(theta)) / np.pi
 
 
 def limit(X, layers):
@@ -197,8 +176,7 @@ def rate(G):
     turned[1:, 0] *= 1 + 1e-4
     for _ in range(12):
         turned = step(turned)
-        H = np.eye(len(G)) - 1 / len(G)
-        C = H @ turned @ H
+        C = recentered(turned)
         cosines.append(C[1, 2] / C[1, 1])
     change = np.diff(cosines)
     return change[-1] / change[-2]

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.bn_decomposed.reference import amplitudes, angles_of, layer, layers, tree_gram
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -16,19 +17,6 @@ from repdyn.bn_decomposed.settings import study as sizes
 STREAM = Stream(14, ("bn_decomposed", "recomputed"))
 NOTHING_KEPT = Checkpoint(None, "")
 close = np.testing.assert_allclose
-
-
-def layer(rows):
-    """Positive and negative transformation of every row, exact."""
-    moved = [[value - sum(row) / Fraction(len(row)) for value in row] for row in rows]
-    return [[max(sign * value, Fraction(0)) for value in row] for sign in (1, -1) for row in moved]
-
-
-def layers(x, depth):
-    rows = [[Fraction(value) for value in x]]
-    for _ in range(depth):
-        rows = layer(rows)
-    return rows
 
 
 def clusters(row):
@@ -139,8 +127,7 @@ def test_example_tree_and_narrow_gaps():
 def geometry(x, depth):
     """Norms and angles, degrees, of the points in a layer."""
     X = np.array(layers(x, depth), float)
-    length = np.linalg.norm(X, axis=0)
-    return length, np.degrees(np.arccos(np.clip(X.T @ X / np.outer(length, length), -1, 1)))
+    return np.linalg.norm(X, axis=0), angles_of(X.T @ X)
 
 
 def test_angles_through_the_layers():
@@ -157,26 +144,6 @@ def points_of(n, batch):
     if batch == 0:
         return 2.0 * np.arange(n) - (n - 1)
     return np.array([*range(n - 1), 10.0 * n]) if batch == 1 else np.sort(STREAM.generator(n, batch).standard_normal(n))
-
-
-def amplitudes(x, layers_):
-    """Squares of the rows that part points 1..m from the rest, m = 1..n-1; floats, two-cluster rows merged."""
-    n, rows = len(x), [np.array(x, float)]
-    squares = np.zeros(n - 1)
-    m = np.arange(1, n)
-    for _ in range(layers_):
-        squares = squares * (m**2 + (n - m) ** 2) / n**2
-        kept = []
-        for row in rows:
-            for sign in (1, -1):
-                child = np.maximum(sign * (row - row.mean()), 0)
-                values = np.unique(child)
-                if len(values) > 2:
-                    kept.append(child)
-                elif len(values) == 2:
-                    squares[np.flatnonzero(np.diff(child))[0]] += child.max() ** 2
-        rows = kept
-    return squares, rows
 
 
 def test_limits_of_the_simplified_model():
@@ -273,6 +240,35 @@ def test_shares_and_first_layers_of_splits(n, batch):
                 close(cell[f"highest{suffix}"], (A + c + births) / B, rtol=1e-6)
 
 
+def test_bounds_of_theorem_11_by_the_number_of_points():
+    """Between the smallest and the largest batch for every number of points."""
+    settings = sizes.TreeLimits(points=(4, 6), batches=(4, 5), deep_batches=2, decay=40)
+    data = simplified_limits.tree_limits(settings, STREAM, NOTHING_KEPT)
+    assert data.bound_points.values.tolist() == [4, 5, 6]
+    n = data.bound_points.values
+    close(data.printed_ratio, 3 / (n - 2))
+    close(data.sharp_ratio, np.sqrt(2 / ((n - 1) ** 2 + 1)))
+    close(data.printed_angle, 90 - np.sqrt(2) * 180 / (n - 2))
+    close(data.sharp_angle, np.degrees(np.arccos(1 / np.sqrt(2 * ((n - 1) ** 2 + 1)))))
+
+
+@cache
+def splits():
+    return simplified_limits.split_amplitudes(SPLITS, STREAM)
+
+
+@pytest.mark.parametrize(("n", "batch"), [(5, 2), (6, 1)])
+def test_interior_angles_at_the_first_and_the_last_step(n, batch):
+    case = (3 if n == 6 else 0) + batch
+    data = splits().isel(case=case)
+    assert (int(data.points), str(data.kind.values)) == (n, ("symmetric", "outlier", "gaussian")[batch])
+    found = []
+    for depth in (int(data.layer[0]), int(data.layer[-1])):
+        found.append(angles_of(tree_gram(points_of(n, batch), depth)[1:-1, 1:-1]).max())
+    close([data.interior_angle_early, data.interior_angle], found, rtol=1e-4, atol=1e-4)
+    assert found[0] > 0.1 > found[1]
+
+
 def test_several_coordinates_add_their_gram_matrices():
     settings = sizes.SeveralCoordinates(points=5, coordinates=2, decay=40, draws=2)
     data = simplified_limits.several_coordinates(settings, STREAM)
@@ -285,15 +281,10 @@ def test_several_coordinates_add_their_gram_matrices():
         mixed, gram = X.copy(), np.zeros((5, 5))
         mixed[:, free] = order.permuted(X[:, free], axis=1)
         for x in mixed:
-            places, squares = np.argsort(x), amplitudes(np.sort(x), depth)[0]
-            m, rank = np.arange(1, 5), np.argsort(places)
-            upper = squares * m**2 / (m**2 + (5 - m) ** 2)  # of rows whose last n - m entries are positive
-            lower = squares - upper
-            for i in range(5):
-                for j in range(5):
-                    gram[i, j] += upper[m <= min(rank[i], rank[j])].sum() + lower[m > max(rank[i], rank[j])].sum()
+            rank = np.argsort(np.argsort(x))
+            gram += tree_gram(np.sort(x), depth)[np.ix_(rank, rank)]
         norm = np.sqrt(np.diag(gram))
-        angle = np.degrees(np.arccos(np.clip(gram / np.outer(norm, norm), -1, 1)))
+        angle = angles_of(gram)
         cell = data.sel(extremes=name, draw=1)
         close(cell.extremes_angle, angle[0, -1], atol=1e-3)
         close(cell.interior_angle, angle[1:-1, 1:-1].max(), atol=1e-3)

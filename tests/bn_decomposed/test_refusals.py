@@ -66,6 +66,7 @@ REFUSED = [
     (lambda: invariance.expected_norm_ratio(0), "got width d = 0, expected at least 1"),
     (lambda: invariance.contraction_factors(np.eye(2), 1.0), "got n = 2 points, expected at least 3"),
     (lambda: kernel.arccos_kernel([0.0, 1 + 1e-8, 0.5]), "got a cosine of modulus 1.0000"),
+    (lambda: kernel.arccos_kernel(np.nan), "got a cosine of modulus nan"),
     (lambda: kernel.arccos_kernel([0.0, -1.5]), "got a cosine of modulus 1.5, expected at most 1"),
     (lambda: kernel.expected_gram_step(np.ones(4)), "got shape (4,), expected a Gram matrix X'X of shape (n, n)"),
     (lambda: kernel.expected_gram_step(np.ones((2, 3))), "got shape (2, 3)"),

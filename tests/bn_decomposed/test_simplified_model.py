@@ -1,58 +1,14 @@
 import numpy as np
 import pytest
-from tests.bn_decomposed.deciding import decided
 
-from repdyn.base.checkpoints import Checkpoint
-from repdyn.base.claims import claims_of
 from repdyn.base.streams import Stream
-from repdyn.bn_decomposed.claims import appendix_c, appendix_e
-from repdyn.bn_decomposed.claims import simplified_limits as limits_claims
-from repdyn.bn_decomposed.claims import simplified_model as rows_claims
-from repdyn.bn_decomposed.experiments import formula_audit, simplified_limits, simplified_model
+from repdyn.bn_decomposed.experiments import simplified_model
 from repdyn.bn_decomposed.methods.formula_audit import eq_32, transformed
-from repdyn.bn_decomposed.settings.study import (
-    ClusterRows,
-    FormulaAudit,
-    InteriorAngles,
-    NarrowGap,
-    SeveralCoordinates,
-    SplitAmplitudes,
-    SplitRows,
-    TreeExample,
-    TreeLimits,
-)
+from repdyn.bn_decomposed.settings.study import ClusterRows
 from repdyn.bn_decomposed.theory.cluster_tree import ClusterTree, enumerate_tree, integer_layer
 from repdyn.bn_decomposed.theory.tree_formulas import stable_depth_bound
 
-CLAIMS = claims_of(rows_claims, limits_claims, appendix_c, appendix_e)
 STREAM = Stream(7, ("bn_decomposed", "test"))
-NOTHING_KEPT = Checkpoint(None, "")
-
-
-@pytest.fixture(scope="module")
-def datasets():
-    limits = TreeLimits(points=(4, 5, 10), batches=(22, 42, 42), deep_batches=2, decay=40)
-    return {
-        "cluster_rows": simplified_model.cluster_rows(ClusterRows(points=(3, 4, 5), layers=8, batches=3), STREAM),
-        "split_rows": simplified_model.split_rows(SplitRows(points=(4, 6), layers=6, draws=4), STREAM),
-        "tree_example": simplified_model.tree_example(TreeExample(values=(0, 4, 7, 15, 24), layers=3)),
-        "narrow_gap": simplified_model.narrow_gap(NarrowGap(decades=(2, 6, 12))),
-        "tree_limits": simplified_limits.tree_limits(limits, STREAM, NOTHING_KEPT),
-        "split_amplitudes": simplified_limits.split_amplitudes(
-            SplitAmplitudes(points=(5, 6), batches=3, enumerated=6, decay=40), STREAM
-        ),
-        "interior_angles": simplified_model.interior_angles(InteriorAngles(points=6, layers=160, every=4), STREAM),
-        "several_coordinates": simplified_limits.several_coordinates(
-            SeveralCoordinates(points=14, coordinates=3, decay=40, draws=2), STREAM
-        ),
-        "formula_audit": formula_audit.formula_audit(FormulaAudit(draws=40), STREAM),
-    }
-
-
-def test_claims_are_decided_and_every_control_is_rejected(datasets):
-    corrected = ("bnd-fig8-tie", "bnd-appE-positive")
-    expected = {claim.id: "holds as corrected" if claim.id in corrected else "holds" for claim in CLAIMS}
-    assert decided(CLAIMS, datasets) == expected
 
 
 def test_integer_rows_are_those_of_the_exact_enumeration():
@@ -82,8 +38,6 @@ def test_depth_of_stability_is_within_its_bound_and_the_bound_grows_with_the_gap
     gaps = [[0, 0.3, 0.5, 0.5 + gap, 1] for gap in (1e-2, 1e-4, 1e-6)]
     layers = np.log(100) / np.log(5 / 4)  # per factor 100 of the gap, by the contraction 1 - 1/n
     assert np.abs(np.diff([stable_depth_bound(x) for x in gaps]) - layers).max() <= 1
-    with pytest.raises(ValueError, match="increasing order"):
-        stable_depth_bound([0, 2, 1, 3])
 
 
 def test_the_first_gap_bounds_the_mean_along_a_mixed_sequence():

@@ -6,6 +6,11 @@ from tests.made_up_cells import compare, dataset, skewed
 from repdyn.bn_decomposed import tables
 
 
+def row(head, *cells):
+    """Cells by the names in the head, which commas separate."""
+    return dict(zip(head.split(", "), cells, strict=True))
+
+
 def test_ablation_takes_the_last_layer_and_medians_over_draws():
     names = ("odd_angle", "intra_angle", "second_to_first", "numerical_rank", "effective_rank", "orthogonality_gap")
     data = dataset(
@@ -24,20 +29,10 @@ def test_ablation_takes_the_last_layer_and_medians_over_draws():
         for relu in (0, 1):
             at = recenter, rescale, relu
             medians = [np.median(data[name].values[at][:, -1]) for name in names]
-            rows.append(
-                {
-                    "RC": recenter,
-                    "RS": ("none", "std", "rms")[rescale],
-                    "ReLU": relu,
-                    "median angle (degree)": np.median(data["angle"].values[at][:, -1]),
-                    "odd against rest (degree)": medians[0],
-                    "within rest (degree)": medians[1],
-                    "2nd/1st norm": medians[2],
-                    "rank (1e-6)": medians[3],
-                    "effective rank": medians[4],
-                    "orthogonality gap": medians[5],
-                }
-            )
+            head = "RC, RS, ReLU, median angle (degree), odd against rest (degree), within rest (degree), 2nd/1st norm"
+            angle = np.median(data["angle"].values[at][:, -1])
+            cells = recenter, ("none", "std", "rms")[rescale], relu, angle, *medians
+            rows.append(row(head + ", rank (1e-6), effective rank, orthogonality gap", *cells))
     compare(table.frame, rows)
     assert table.facts == {"images in a batch": 16, "layers": 9, "width": 32, "draws": 5}
 
@@ -52,20 +47,15 @@ def test_training_has_the_accuracy_at_the_end_and_the_ranks_of_every_mode():
         for seed, mode in enumerate(("bn", "he"), 1)
     }
     table = tables.training(runs)
-    rows = [
-        {
-            "mode": mode,
-            "hidden layers": depth,
-            "learning rate": (0.1, 0.3)[place] * factor,
-            "training accuracy": np.median(runs[mode]["accuracy"].values[place, :, -1]),
-            "rank (1e-2)": np.median(runs[mode]["r1"].values[place]),
-            "rank (1e-6)": np.median(runs[mode]["numerical_rank"].values[place]),
-            "stable rank": np.median(runs[mode]["stable_rank"].values[place]),
-            "effective rank": np.median(runs[mode]["effective_rank"].values[place]),
-        }
-        for factor, mode in enumerate(("bn", "he"), 1)
-        for place, depth in enumerate((2, 8))
-    ]
+    head = (
+        "mode, hidden layers, learning rate, training accuracy, rank (1e-2), rank (1e-6), stable rank, effective rank"
+    )
+    rows = []
+    for factor, mode in enumerate(("bn", "he"), 1):
+        for place, depth in enumerate((2, 8)):
+            accuracy = np.median(runs[mode]["accuracy"].values[place, :, -1])
+            medians = (np.median(runs[mode][name].values[place]) for name in ranks)
+            rows.append(row(head, mode, depth, (0.1, 0.3)[place] * factor, accuracy, *medians))
     compare(table.frame, rows)
     assert table.facts == {"width": 128, "epochs": 30, "batch size": 64, "draws": 5}
 
@@ -100,23 +90,16 @@ def test_full_rank_has_the_mean_of_y_its_error_and_both_bounds():
         n=("batch", [3, 5, 4]),
     )
     table = tables.full_rank(data)
-    rows = []
-    for batch, y in enumerate(data["y"].values):
+    about, by_column, rows = (
+        (("circle", 2, 3, 0.1), ("circle", 2, 5, 0.2), ("Gaussian k=2", 3, 4, 0.4)),
+        (28.0, 21.0, 10.0),
+        [],
+    )
+    for batch, (y, bound) in enumerate(zip(data["y"].values, (30.0, 25.0, 11.0), strict=True)):
         mean = sum(y) / 6
-        bound = (30.0, 25.0, 11.0)[batch]
-        rows.append(
-            {
-                "batch": ("circle", "circle", "Gaussian k=2")[batch],
-                "k": (2, 2, 3)[batch],
-                "n": (3, 5, 4)[batch],
-                "gamma": (0.1, 0.2, 0.4)[batch],
-                "bound n/gamma": bound,
-                "sum of 1/gamma by column": (28.0, 21.0, 10.0)[batch],
-                "mean of y": mean,
-                "standard error": np.sqrt(((y - mean) ** 2).sum() / 5 / 6),
-                "mean/bound": mean / bound,
-            }
-        )
+        error = np.sqrt(((y - mean) ** 2).sum() / 5 / 6)
+        head = "batch, k, n, gamma, bound n/gamma, sum of 1/gamma by column, mean of y, standard error, mean/bound"
+        rows.append(row(head, *about[batch], bound, by_column[batch], mean, error, mean / bound))
     compare(table.frame, rows)
     assert table.facts == {"draws of the weights": 6}
 
@@ -144,21 +127,14 @@ def test_the_simplified_model_takes_the_better_extreme_at_its_worst():
         angle = np.maximum(data["angle_first"].values, data["angle_last"].values)[cases]
         gaussian = slice(cases.start + 2, cases.stop)
         depths = data["stable_depth"].values[gaussian]
-        rows.append(
-            {
-                "n": n,
-                "Gaussian batches": 4,
-                "median t0": np.median(depths),
-                "largest t0": max(depths),
-                "largest ratio": max(ratio),
-                "best bound": data["sharp_ratio"].values[place],
-                "printed bound": data["printed_ratio"].values[place],
-                "smallest angle (degree)": min(angle),
-                "best bound (degree)": data["sharp_angle"].values[place],
-                "printed bound (degree)": data["printed_angle"].values[place],
-                "median shorter/longer": np.median(data["extremes"].values[gaussian]),
-            }
+        ratios, degrees = (
+            [data[f"{which}_{of}"].values[place] for which in ("sharp", "printed")] for of in ("ratio", "angle")
         )
+        head = "n, Gaussian batches, median t0, largest t0, largest ratio, best bound, printed bound"
+        head += ", smallest angle (degree), best bound (degree), printed bound (degree), median shorter/longer"
+        extremes = np.median(data["extremes"].values[gaussian])
+        cells = n, 4, np.median(depths), max(depths), max(ratio), *ratios, min(angle), *degrees, extremes
+        rows.append(row(head, *cells))
     compare(tables.simplified_model(data).frame, rows)
 
 
@@ -176,23 +152,13 @@ def test_largest_norm_counts_runs_by_width_and_at_infinite_width():
         sizes = (2, 2, 20) if dims == 3 else (2, 20)
         data[name] = (("kind", "width", "run") if dims == 3 else ("kind", "run"), rng.integers(0, 4, sizes))
     table = tables.largest_norm(data)
-    rows = []
-    for kind in (0, 1):
-        for width in (0, 1, "infinite"):
-            finite = width != "infinite"
-            odd = data["odd"].values[kind, width] if finite else data["limit_odd"].values[kind]
-            ratio = (
-                data["second_to_first"].values[kind, width] if finite else data["limit_second_to_first"].values[kind]
-            )
-            rows.append(
-                {
-                    "batch": ("Gaussian", "unit norms")[kind],
-                    "width": ("200", "800")[width] if finite else "infinite",
-                    "odd point is the longest": sum(odd == data["longest"].values[kind]) / 20,
-                    "odd point is the farthest": sum(odd == data["farthest"].values[kind]) / 20,
-                    "2nd/1st norm below 1/2": sum(ratio < 1 / 2) / 20,
-                }
-            )
+    head, rows = "batch, width, odd point is the longest, odd point is the farthest, 2nd/1st norm below 1/2", []
+    for kind, batch in enumerate(("Gaussian", "unit norms")):
+        longest, farthest = data["longest"].values[kind], data["farthest"].values[kind]
+        for width, prefix, place in (("200", "", (kind, 0)), ("800", "", (kind, 1)), ("infinite", "limit_", kind)):
+            odd, ratio = (data[prefix + name].values[place] for name in ("odd", "second_to_first"))
+            counts = sum(odd == longest), sum(odd == farthest), sum(ratio < 1 / 2)
+            rows.append(row(head, batch, width, *(count / 20 for count in counts)))
     shares = [row[name] for row in rows for name in list(rows[0])[2:]]
     assert len(set(shares)) > 6  # else exchanged columns could look alike
     compare(table.frame, rows)

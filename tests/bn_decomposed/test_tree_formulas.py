@@ -42,8 +42,6 @@ def test_dominant_split_is_the_most_unbalanced():
 def test_bound_62_on_sum_61():
     ratios = [three_cluster_sum(2.0, n, T) / three_cluster_bound(2.0, n, T) for n in (4, 5, 10, 50) for T in (2, 5, 50)]
     assert 0.9 < max(ratios) <= 1
-    with pytest.raises(ValueError, match="at least 4"):
-        three_cluster_bound(1.0, 3, 5)
 
 
 @pytest.mark.parametrize("n", [3, 5, 10, 50])
@@ -135,5 +133,3 @@ def test_extreme_points_are_parted_within_the_bound(n):
 def test_bound_on_the_parting_by_hand():
     assert parted_depth_bound(1.0, 0.5, 4) == 2  # log(2)/log(2) = 1
     assert parted_depth_bound(10.0, 0.5, 4) == 1  # parted at once
-    with pytest.raises(ValueError, match="3"):
-        parted_depth_bound(1.0, 1.0, 2)

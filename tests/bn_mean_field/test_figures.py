@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.bn_mean_field.test_claims import rates
+from tests.bn_mean_field.made_up import rates
 from tests.bn_mean_field.test_recomputed_descents import ANISOTROPY, CONCENTRATION, FEATURES, MAGNITUDES, SCAN, STREAM
 from tests.titled import assert_shown, dataset_of
 

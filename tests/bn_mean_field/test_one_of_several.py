@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.bn_mean_field.test_boundaries import CLAIMS, CORRECTED, HOLDS, READING, REFUTED, exits, flows, sizes
-from tests.bn_mean_field.test_claims import after_one_step, distances, edge, features, scan
+from tests.bn_mean_field.made_up import CLAIMS, OTHERS, distances, edge, exits, features, flows, scan, sizes, transport
 from tests.bn_mean_field.test_readings_of_speeds import decided, lawful
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED
 
 from repdyn.base.errors import NotEnoughDataError
 
 CELLS = [("one", 0.03), ("one", 0.01), ("two", 0.03), ("two", 0.01)]
-OTHERS = {"vanilla": 100.0, "vanilla, same function": 100.0, "BN, equal speeds": 100.0}
 
 
 def slower(factors):
@@ -94,10 +93,8 @@ def test_times_and_growth_are_over_their_own_bound_and_rate(time, status):
 
 @pytest.mark.parametrize("id", ["bnm-thm4-equicont", "bnm-thm4-chord"])
 def test_no_pair_with_exact_transport_decides_nothing(id):
-    names = ("w2", "coupled", "bound", "bound_printed", "chord")
-    pairs = {name: ("pair", [np.nan] if name == "w2" else [1.0]) for name in names}
     with pytest.raises(NotEnoughDataError, match="two times with exact transport, has fewer"):
-        CLAIMS[id](exits().assign(pairs))
+        CLAIMS[id](transport(w2=np.nan))
 
 
 @pytest.mark.parametrize("near", [5.0, 85.0])
@@ -124,10 +121,3 @@ def test_one_length_in_one_dimension_refutes_both_flows_on_the_manifold(radius, 
     assert CLAIMS["bnm-norm-general"](data).status == CORRECTED
     data["gap_a"].loc[{"against": "manifold_scaled", "dimension": dimension, "radius": radius}] = 1.01e-8
     assert CLAIMS["bnm-norm-general"](data).status == REFUTED
-
-
-def test_a_pair_of_lengths_that_ends_at_the_critical_one_lies_below_it():
-    """Lengths 1.5 and 2 of a neuron whose critical length is 2."""
-    for first, status in ((2.6, HOLDS), (2.4, REFUTED)):
-        data = after_one_step([3.0, first, 2.5, 2.6, 4.0], [1.0, 1.5, 2.0, 3.0, 4.0])
-        assert CLAIMS["bnm-fig3-critical"](data).status == status

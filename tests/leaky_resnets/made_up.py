@@ -1,19 +1,16 @@
-"""What made-up data for claims share: claims, samples whose interval ends at a boundary, single changed entries."""
+"""What made-up data for claims share: claims, samples whose interval ends at a boundary, verdicts across it."""
 
 from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
 from scipy.special import stdtrit
+from tests.made_up import FALSE_ALARM, UNDECIDED, changed, claims_by_id
 
-from repdyn.base.claims import claims_of
 from repdyn.base.decisions import decide_claim
-from repdyn.pipeline.run.execute.loading import load_modules
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("leaky_resnets", "claims"))}
-HOLDS, CORRECTED, REFUTED = "holds", "holds as corrected", "does not hold"
-READING, UNDECIDED = "depends on the reading", "not decidable at this scale"
-SEEDS, FALSE_ALARM = 20, 1e-3
+CLAIMS = claims_by_id("leaky_resnets")
+SEEDS = 20
 MOST, MANY, FEW = 18, 17, 2
 """Of 20 fair coins 18 or more heads are rarer than 1 in 2000, as 2 or fewer are; 17 are not."""
 
@@ -27,24 +24,6 @@ def samples(border: float, halves: float, scatter: float = 1e-3, count: int = SE
     shape = scatter * (shape - shape.mean()) / shape.std(ddof=1)
     half = stdtrit(count - 1, 1 - FALSE_ALARM / 2) * scatter / np.sqrt(count)
     return xr.DataArray(border + halves * half + shape, {"seed": np.arange(count)})
-
-
-def put(datasets: tuple[xr.Dataset, ...], changes: dict, place: dict | None = None) -> tuple[xr.Dataset, ...]:
-    """The datasets with variables changed at labels, or where no place is given in the last entry alone.
-
-    A name that several of the datasets hold is written with the position of one, "1.drift".
-    """
-    datasets = list(datasets)
-    for path, value in changes.items():
-        position, name = path.split(".") if "." in path else (None, path)
-        (at,) = [int(position)] if position else [at for at, data in enumerate(datasets) if name in data]
-        array = datasets[at][name].astype(float)
-        if place is None:
-            array.values.reshape(-1)[-1] = value
-        else:
-            array.loc[place] = value
-        datasets[at] = datasets[at].assign({name: array})
-    return tuple(datasets)
 
 
 def decided(id: str, datasets: tuple[xr.Dataset, ...]) -> tuple[str, str]:
@@ -62,7 +41,7 @@ def statuses(id: str, datasets: tuple[xr.Dataset, ...], change: Callable, place:
         for name, array in changes.items():
             if isinstance(array, xr.DataArray):
                 changes[name] = array.sel({dim: labels for dim, labels in place.items() if dim in array.dims})
-        found.append(CLAIMS[id](*put(datasets, changes, place)).status)
+        found.append(CLAIMS[id](*changed(datasets, place, **changes)).status)
     return found
 
 
@@ -85,8 +64,11 @@ def boundary_failures(id: str, datasets: tuple[xr.Dataset, ...], cases: list[tup
 
 def case_failures(datasets: dict[str, tuple[xr.Dataset, ...]], cases: list[tuple]) -> list:
     """Cases (claim, (changes, place), verdict) in which the verdict is another one."""
-    found = [(id, changed, status, CLAIMS[id](*put(datasets[id], *changed)).status) for id, changed, status in cases]
-    return [case for case in found if case[2] != case[3]]
+    found = [
+        (id, changes, place, status, CLAIMS[id](*changed(datasets[id], place, **changes)).status)
+        for id, (changes, place), status in cases
+    ]
+    return [case for case in found if case[3] != case[4]]
 
 
 SPECTRA = ["A", "A centered", "W", "W centered"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.leaky_resnets.reference import active
 
 from repdyn.leaky_resnets.methods import formula_audit as audit
 from repdyn.leaky_resnets.methods.formula_audit import FORMULAS
@@ -11,10 +12,6 @@ TOLERANCE = 1e-5  # central differences and integrated paths; algebra is at roun
 
 def rng(seed=0):
     return np.random.default_rng(seed)
-
-
-def active(A, bias):
-    return np.vstack([np.maximum(A, 0), np.ones((int(bias), A.shape[1]))])
 
 
 MISPRINTED = {"1.3 three terms", "Prop. 8 norm", "2.1 gamma_p", "4 potential energy"}

@@ -7,26 +7,9 @@ it, or by so many of twenty networks that fair coins hardly ever give.
 import numpy as np
 import pytest
 import xarray as xr
-from tests.leaky_resnets.made_up import (
-    CLAIMS,
-    CORRECTED,
-    FEW,
-    HOLDS,
-    MANY,
-    MOST,
-    READING,
-    REFUTED,
-    SEEDS,
-    SPECTRA,
-    STAGED,
-    UNDECIDED,
-    boundary_failures,
-    case_failures,
-    decided,
-    layer_positions,
-    put,
-    restart_measures,
-)
+from tests.leaky_resnets import made_up
+from tests.leaky_resnets.made_up import CLAIMS, FEW, MANY, MOST, SEEDS, SPECTRA, STAGED, decided, restart_measures
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -70,44 +53,38 @@ def schemes():
 
 def positions(first, last):
     """Nodes of adaptive steps with densities of layers in the first and in the last fifth, others equidistant."""
-    nodes = xr.DataArray(layer_positions(first, last) - EQUAL_STEPS, {"node": np.arange(19)})
+    nodes = xr.DataArray(made_up.layer_positions(first, last) - EQUAL_STEPS, {"node": np.arange(19)})
     return xr.DataArray(EQUAL_STEPS, {"node": np.arange(19)}) + ADAPTIVE * nodes
 
 
 def spectrum(values, layer=None):
     """Singular values of the weights, in one layer alone or in all."""
     padded = np.pad(np.array(values, float), (0, 12 - len(values)), constant_values=1e-3)
-    return {"weight_spectrum": xr.DataArray(padded, {"value": np.arange(12)})}, {} if layer is None else {
-        "layer": layer
-    }
+    changes = {"weight_spectrum": xr.DataArray(padded, {"value": np.arange(12)})}
+    return changes, {} if layer is None else {"layer": layer}
 
 
 SCHEMED = schemes()
 STOPS = {"maps": [FREE, FIXED], "seed": np.arange(SEEDS), "stop": np.arange(4), "spectrum_of": SPECTRA, "gamma": [1e-3]}
 OWN = ("maps", "seed", "stop")
+SPECTRAL = (*OWN, "spectrum_of")
 PAPER = xr.Dataset(
     {
-        "separation_place": full((*OWN, "spectrum_of"), 3.0, **STOPS),
-        "separation_step": full((*OWN, "spectrum_of"), np.log(4.0), **STOPS),
-        "first_separation_place": full((*OWN, "spectrum_of"), 6.0, **STOPS),
-        "first_separation_step": full((*OWN, "spectrum_of"), 0.1, **STOPS),
+        "separation_place": full(SPECTRAL, 3.0, **STOPS),
+        "separation_step": full(SPECTRAL, np.log(4.0), **STOPS),
+        "first_separation_place": full(SPECTRAL, 6.0, **STOPS),
+        "first_separation_step": full(SPECTRAL, 0.1, **STOPS),
         "median_stable": full((*OWN, "gamma"), 3.0, **STOPS),
         "median_hamiltonian": full(OWN, 3.0, **STOPS),
         "relative_distance": full(OWN, xr.DataArray([5.0, 1.0, 0.5, 0.8], dims="stop"), **STOPS),
     }
-).assign_coords(
-    steps=("stop", [1000, 5000, 6000, 6000]),
-    descent_rate=("stop", [0.0, 0.0, 0.03, 0.3]),
-    rank=3,
-    dimension=30,
-    width=100,
-    points=1000,
-)
+).assign_coords(steps=("stop", [1000, 5000, 6000, 6000]), descent_rate=("stop", [0.0, 0.0, 0.03, 0.3]))
+PAPER = PAPER.assign_coords(rank=3, dimension=30, width=100, points=1000)
 LENGTHS = {"maps": [DECAYED, FREE], "seed": np.arange(SEEDS), "steps": [500, 1000, 2000]}
 TRAINED = xr.Dataset(
     {"median_hamiltonian": full(tuple(LENGTHS), xr.DataArray([4.0, 9.0, 3.0], dims="steps"), **LENGTHS)}
 )
-TRAINED = put((TRAINED,), {"median_hamiltonian": 3.5}, {"maps": DECAYED})[0]
+(TRAINED,) = changed(TRAINED, {"maps": DECAYED}, median_hamiltonian=3.5)
 FINER = xr.DataArray([10.0, 20.0, 40.0], {"layers": [10, 20, 40]})
 REFINED = xr.Dataset(
     {
@@ -126,13 +103,10 @@ EXCESS = xr.Dataset(
     }
 ).assign_coords(rank=3)
 RECORDS = xr.DataArray([100.0, 200, 400, 800, 1600, 3200], {"record": [100, 200, 400, 800, 1600, 3200]})
-LOSSES = {
-    "loss_name": ["cross-entropy", "mean squared error"],
-    "record": RECORDS["record"].values,
-    "seed": np.arange(SEEDS),
-}
+NAMES = ["cross-entropy", "mean squared error"]
+LOSSES = {"loss_name": NAMES, "record": RECORDS["record"].values, "seed": np.arange(SEEDS)}
 GROWTH = xr.Dataset({"output_size": full(tuple(LOSSES), RECORDS**0.3, **LOSSES)})
-GROWTH = put((GROWTH,), {"output_size": 1.0}, {"loss_name": "mean squared error"})[0]
+(GROWTH,) = changed(GROWTH, {"loss_name": "mean squared error"}, output_size=1.0)
 GRADIENTS = xr.Dataset(
     {"gradient_error": (("draw", "cost"), [[0.0, 0.5], [0.0, 0.5]])}, {"cost": ["|f* - A|^2 / N", "|f* - A|^2 / 2"]}
 )
@@ -193,13 +167,14 @@ BOUNDARIES = {
 
 @pytest.mark.parametrize("id", BOUNDARIES)
 def test_verdict_changes_where_the_interval_passes_a_boundary(id):
-    assert boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
+    assert made_up.boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
 
 
 def change(changes, place=None):
     return changes, {} if place is None else place
 
 
+AS_PAPER = {"train_error": 0.1, "separation_place": 3.0}
 CASES = [  # claim, (what is changed, where), verdict
     ("lrn-fig2a", change(advantage(-1, -1, -1, 2.9)), HOLDS),  # three pairs of four, the mean just lower
     ("lrn-fig2a", change(advantage(-1, -1, -1, 3.1)), READING),
@@ -263,23 +238,11 @@ CASES = [  # claim, (what is changed, where), verdict
     ("lrn-over-regularized", change({"train_error": 0.501}, {"excess": 1.0}), REFUTED),
     ("lrn-over-regularized", change({"separation_place": 1.0}, {"spectrum_of": ["A", "W", "W centered"]}), HOLDS),
     *[
-        (
-            "lrn-over-regularized",
-            change({"train_error": error}, {"excess": excess, "teacher": np.arange(count)}),
-            status,
-        )
-        for excess, error, count, status in (
-            (1.0, 0.9, SEEDS - MOST, HOLDS),
-            (1.0, 0.9, SEEDS - MANY, UNDECIDED),
-            (1.0, 0.9, SEEDS - FEW, REFUTED),
-        )
+        ("lrn-over-regularized", change({"train_error": 0.9}, {"excess": 1.0, "teacher": np.arange(count)}), status)
+        for count, status in ((SEEDS - MOST, HOLDS), (SEEDS - MANY, UNDECIDED), (SEEDS - FEW, REFUTED))
     ],
     *[
-        (
-            "lrn-over-regularized",
-            change({"train_error": 0.1, "separation_place": 3.0}, {"excess": 30.0, "teacher": np.arange(count)}),
-            status,
-        )
+        ("lrn-over-regularized", change(AS_PAPER, {"excess": 30.0, "teacher": np.arange(count)}), status)
         for count, status in ((FEW, HOLDS), (SEEDS - MANY, UNDECIDED), (MOST, REFUTED))
     ],
     ("lrn-refined", change({"hamiltonian_range": 1e-9}, {"layers": 10}), HOLDS),
@@ -298,7 +261,7 @@ CASES = [  # claim, (what is changed, where), verdict
 
 
 def test_single_entries_change_the_verdict_or_do_not_count():
-    assert case_failures(DATA, CASES) == []
+    assert made_up.case_failures(DATA, CASES) == []
 
 
 def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
@@ -315,11 +278,11 @@ def test_too_few_seeds_or_networks_far_from_critical_points_decide_nothing():
 @pytest.mark.parametrize(("layer", "status"), [(3, HOLDS), (4, READING), (5, READING), (6, READING), (7, HOLDS)])
 def test_six_dimensions_are_counted_at_three_positions(layer, status):
     """The layers whose middle is next to 0.25, 0.3 and 0.35 of eighteen equidistant ones are the fifth to seventh."""
-    data = put((SCHEMED, STAGED), {"p": positions(1.0, 1.0)}, {})
+    data = changed((SCHEMED, STAGED), {}, p=positions(1.0, 1.0))
     changes, place = spectrum([1.0] * 3, layer)
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place)).status == status
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place | {"scheme": "irregular"})).status == HOLDS
-    assert CLAIMS["lrn-fig2b"](*put(data, changes, place | {"maps": FIXED})).status == HOLDS
+    assert CLAIMS["lrn-fig2b"](*changed(data, place, **changes)).status == status
+    assert CLAIMS["lrn-fig2b"](*changed(data, place | {"scheme": "irregular"}, **changes)).status == HOLDS
+    assert CLAIMS["lrn-fig2b"](*changed(data, place | {"maps": FIXED}, **changes)).status == HOLDS
 
 
 @pytest.mark.parametrize("size", ["dimension", "width", "points", "steps"])
@@ -330,7 +293,7 @@ def test_smaller_networks_than_the_papers_say_nothing_of_its_settings(size):
 
 
 def test_the_papers_settings_are_of_learned_maps_in_any_order():
-    broken = put((PAPER,), {"separation_place": 5.0}, {"maps": FIXED})[0]
+    (broken,) = changed(PAPER, {"maps": FIXED}, separation_place=5.0)
     assert CLAIMS["lrn-literal"](broken.isel(maps=[1, 0])).status == HOLDS
 
 
@@ -339,7 +302,7 @@ def test_the_papers_settings_are_of_learned_maps_in_any_order():
     [(0.99e-12, 1.0, HOLDS), (1.01e-12, 0.99e-12, CORRECTED), (1.01e-12, 1.01e-12, REFUTED)],
 )
 def test_momenta_at_the_output_are_those_of_one_cost(half, right, status):
-    (data,) = put((GRADIENTS,), {"gradient_error": xr.DataArray([right, half], dims="cost")}, {"draw": 1})
+    (data,) = changed(GRADIENTS, {"draw": 1}, gradient_error=xr.DataArray([right, half], dims="cost"))
     data["gradient_error"][0] = 0.0
     assert CLAIMS["lrn-critical"](data).status == status
     assert decided("lrn-critical", (GRADIENTS,)) == (CORRECTED, "rejected")

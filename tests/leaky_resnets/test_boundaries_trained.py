@@ -7,36 +7,10 @@ where the interval lies across it nothing is decided. Kinds of maps, estimates, 
 import numpy as np
 import pytest
 import xarray as xr
-from tests.leaky_resnets.made_up import (
-    CLAIMS,
-    CORRECTED,
-    FEW,
-    HOLDS,
-    MANY,
-    MOST,
-    READING,
-    REFUTED,
-    SEEDS,
-    UNDECIDED,
-    boundary_failures,
-    case_failures,
-    decided,
-    put,
-    samples,
-)
-from tests.leaky_resnets.made_up_chains import (
-    DECAYED,
-    DEPTH,
-    FIXED,
-    FREE,
-    LAYER,
-    LAYERS,
-    MAPS,
-    NO_BIAS,
-    along,
-    by_maps,
-    chains,
-)
+from tests.leaky_resnets import made_up, made_up_chains
+from tests.leaky_resnets.made_up import CLAIMS, FEW, MANY, MOST, SEEDS, SPECTRA, decided, samples
+from tests.leaky_resnets.made_up_chains import DECAYED, DEPTH, FIXED, FREE, LAYER, LAYERS, MAPS, NO_BIAS, along, chains
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, changed
 
 from repdyn.base.errors import NotEnoughDataError
 
@@ -46,9 +20,13 @@ FIRST_LAYER, ROOT = 1.0 * (LAYER == 0), np.sqrt(2) - 1
 NOTED = {"relative_distance": 0.1}
 APPROACH = {"median_hamiltonian": RISING, "median_stable": RISING, "least_cost": FALLING, **NOTED}
 FROM_ABOVE = along("effective_depth", 4, 3.5, 3.2, 3)
-OF_DECAYED = xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, RISING)
+OF_DECAYED, OF_FIXED = (
+    xr.where(made_up_chains.by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, others)
+    for others in (RISING, along("effective_depth", 0, 1, 2.9, 9))
+)
 FAST = 100 * FIRST_LAYER + 1e-2 * (1 - FIRST_LAYER) / DEPTH**2
 RAMP = 10.0 * (LAYER + 1)
+RAMPS = {"hamiltonian": 0.01 * RAMP, "stable_hamiltonian": 0.01 * RAMP, "kinetic": RAMP, "cost": RAMP}
 LARGE_ENDS = 1 + 9.0 * ((LAYER == 0) | (LAYER == LAYERS - 1))
 GAPS = along("effective_depth", -20, -10, -5, -0.5)
 SIZES = {"stable_length": 1.0, "momentum": 2.0, "alignment": 2.0, "largest_momentum": 2.0, "median_alignment": 2.0}
@@ -57,13 +35,9 @@ DATA = {  # on each of these the claim holds
     "lrn-fig1a-decayed": (chains(**APPROACH | {"median_hamiltonian": OF_DECAYED, "median_stable": OF_DECAYED}),),
     "lrn-fig1a-free": (chains(**APPROACH | {"median_hamiltonian": along("effective_depth", 0, 2, 3.5, 3)}),),
     "lrn-fig1a-fixed": (
-        chains(
-            **APPROACH
-            | {"median_stable": xr.where(by_maps(1, 0, 0, 0) == 1, FROM_ABOVE, along("effective_depth", 0, 1, 2.9, 9))}
-            | {"least_cost": along("effective_depth", 30, 20, 4, 7)}
-        ),
+        chains(**APPROACH | {"median_stable": OF_FIXED, "least_cost": along("effective_depth", 30, 20, 4, 7)}),
     ),
-    "lrn-no-bias-rank": (chains(median_hamiltonian=by_maps(3, 3, 3, 4)),),
+    "lrn-no-bias-rank": (chains(median_hamiltonian=made_up_chains.by_maps(3, 3, 3, 4)),),
     "lrn-fig1b": (chains(separation_place=3.0, separation_step=np.log(4.0)),),
     "lrn-only-nonneg": (
         chains(least_negative=0.0, negative=0.4 * xr.DataArray(1.0 * (np.arange(21) > 19), dims="node")),
@@ -71,16 +45,7 @@ DATA = {  # on each of these the claim holds
     "lrn-prop5-trained": (chains(least_negative=0.1 / DEPTH, negative=0.1 / DEPTH),),
     "lrn-ends-jumps": (chains(kinetic=1 + 99 * FIRST_LAYER, cost=1 + 99 * FIRST_LAYER, speed=1.0),),
     "lrn-fig1-speed": (chains(kinetic=FAST, cost=FAST, median_hamiltonian=0.0),),
-    "lrn-fig1c": (
-        chains(
-            hamiltonian=0.01 * RAMP,
-            stable_hamiltonian=0.01 * RAMP,
-            median_hamiltonian=0.0,
-            hamiltonian_range=0.0,
-            kinetic=RAMP,
-            cost=RAMP,
-        ),
-    ),
+    "lrn-fig1c": (chains(**RAMPS, median_hamiltonian=0.0, hamiltonian_range=0.0),),
     "lrn-fig1c-ends": (chains(kinetic=LARGE_ENDS),),
     "lrn-thm4-trained": (chains(gap=GAPS, hamiltonian=3.0, least_cost=3 - GAPS, bound_low=0.0, bound_high=0.0),),
     "lrn-long-steps": (chains(merged_change=along("place", 0.8, 0.05, 0.5), merged_step=1.5),),
@@ -150,7 +115,8 @@ def first_and_last(name, first, middle, last):
 
 
 BOTH = ("median_hamiltonian", "median_stable")
-NEGATIVE = ("least_negative", "negative")
+NEGATIVE, ALONG = ("least_negative", "negative"), ("hamiltonian", "stable_hamiltonian")
+FEWER = {"maps": NO_BIAS} | LAST
 # claim: what is set to x, where, boundaries of x with the verdicts below and above
 BOUNDARIES = {
     "lrn-fig1a": [
@@ -188,11 +154,7 @@ BOUNDARIES = {
         (lambda x: {"least_cost": x}, {"maps": FIXED} | SHALLOW, [(4, REFUTED, HOLDS)]),
     ],
     "lrn-no-bias-rank": [
-        (
-            lambda x: {"median_hamiltonian": 3 + x},
-            {"maps": NO_BIAS} | LAST,
-            [(1e-9, REFUTED, HOLDS), (1.5, HOLDS, REFUTED)],
-        )
+        (lambda x: {"median_hamiltonian": 3 + x}, FEWER, [(1e-9, REFUTED, HOLDS), (1.5, HOLDS, REFUTED)])
     ],
     "lrn-fig1b": [
         (lambda x: {"separation_step": x}, PAPERS, [(np.log(3), READING, HOLDS), (np.log(2), REFUTED, READING)])
@@ -201,16 +163,8 @@ BOUNDARIES = {
         (lambda x: dict.fromkeys(NEGATIVE, x), LAST, [(0.01, HOLDS, READING), (0.05, READING, REFUTED)])
     ],
     "lrn-prop5-trained": [
-        (
-            lambda x: powers("least_negative")(x) | powers("negative")(x),
-            {},
-            [(-0.5, HOLDS, READING), (-1e-9, READING, REFUTED)],
-        ),
-        (
-            lambda x: powers("least_negative")(x) | powers("negative")(x),
-            {"maps": NO_BIAS},
-            [(-0.5, HOLDS, READING), (-1e-9, READING, REFUTED)],
-        ),
+        (lambda x: dict.fromkeys(NEGATIVE, DEPTH**x), place, [(-0.5, HOLDS, READING), (-1e-9, READING, REFUTED)])
+        for place in ({}, {"maps": NO_BIAS})
     ],
     "lrn-fig1-speed": [
         (fast_layers, {}, [(0.75, REFUTED, HOLDS), (1.25, HOLDS, REFUTED)]),
@@ -218,11 +172,7 @@ BOUNDARIES = {
         (off_proportion, {}, [(0.5, HOLDS, REFUTED)]),
     ],
     "lrn-fig1c": [
-        (
-            lambda x: {"hamiltonian": x * RAMP, "stable_hamiltonian": x * RAMP},
-            PAPERS,
-            [(0.1, HOLDS, READING), (0.25, READING, REFUTED)],
-        ),
+        (lambda x: dict.fromkeys(ALONG, x * RAMP), PAPERS, [(0.1, HOLDS, READING), (0.25, READING, REFUTED)]),
         (proportions, {}, [(0.75, REFUTED, HOLDS), (1.25, HOLDS, REFUTED)]),
     ],
     "lrn-fig1c-ends": [
@@ -258,18 +208,15 @@ BOUNDARIES = {
         (one_size, {}, [(ROOT, HOLDS, READING)]),
     ],
     "lrn-b-inverse": [
-        (
-            lambda x: {"momentum": RAMP**x},
-            {},
-            [(-1.5, REFUTED, READING), (-1.25, READING, HOLDS), (-0.75, HOLDS, READING), (-0.5, READING, REFUTED)],
-        )
+        (lambda x: {"momentum": RAMP**x}, {}, [(-1.5, REFUTED, READING), (-1.25, READING, HOLDS)]),
+        (lambda x: {"momentum": RAMP**x}, {}, [(-0.75, HOLDS, READING), (-0.5, READING, REFUTED)]),
     ],
 }
 
 
 @pytest.mark.parametrize("id", BOUNDARIES)
 def test_verdict_changes_where_the_interval_passes_a_boundary(id):
-    assert boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
+    assert made_up.boundary_failures(id, DATA[id], BOUNDARIES[id]) == []
 
 
 def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
@@ -277,7 +224,7 @@ def test_every_claim_holds_on_its_data_and_every_control_changes_its_part():
     assert {id: status for id, status in found.items() if status != (HOLDS, "rejected")} == {}
 
 
-GROWN = put(DATA["lrn-fig3"], {"length": 1.0 * DEPTH}, {})
+GROWN = changed(DATA["lrn-fig3"], {}, length=1.0 * DEPTH)
 
 
 def test_controls_of_figure_3_change_the_verdict_where_the_length_grows():
@@ -300,7 +247,7 @@ def test_controls_of_figure_3_change_the_verdict_where_the_length_grows():
 @pytest.mark.parametrize("maps", [[DECAYED, FREE], DECAYED, FREE])
 def test_the_correction_of_figure_3_fails_where_an_exponent_passes_its_boundary(names, boundary, below, above, maps):
     def status(x):
-        return CLAIMS["lrn-fig3"](*put(GROWN, dict.fromkeys(names, DEPTH**x), {"maps": maps})).status
+        return CLAIMS["lrn-fig3"](*changed(GROWN, {"maps": maps}, **dict.fromkeys(names, DEPTH**x))).status
 
     of_one_kind = {REFUTED: READING} if isinstance(maps, str) else {}
     wanted = [of_one_kind.get(outcome, outcome) for outcome in (below, above)]
@@ -334,7 +281,7 @@ def test_one_kind_of_maps_changes_the_verdict_only_of_claims_on_it(id):
     changes, place, kinds = COUNTED[id]
     for maps in MAPS:
         outside = REFUTED if id in OF_ONE or (id, maps) == ("lrn-prop5-trained", NO_BIAS) else READING
-        found = CLAIMS[id](*put(DATA[id], changes, place | {"maps": maps})).status
+        found = CLAIMS[id](*changed(DATA[id], place | {"maps": maps}, **changes)).status
         assert found == (outside if maps in kinds else HOLDS), maps
 
 
@@ -363,21 +310,15 @@ CASES = [  # claim, (what is changed, where), verdict
     ("lrn-fig1b", scores("separation_place", 5.0, SEEDS - FEW), REFUTED),
     ("lrn-fig1b", scores("separation_place", 4.0), READING),
     ("lrn-fig1b", scores("separation_place", 2.0), READING),
-    *[
-        ("lrn-fig1b", scores("separation_place", 5.0, SEEDS, [of]), READING)
-        for of in ("A", "A centered", "W", "W centered")
-    ],
+    *[("lrn-fig1b", scores("separation_place", 5.0, SEEDS, [of]), READING) for of in SPECTRA],
     ("lrn-fig1b", scores("separation_place", 5.0, SEEDS, ["W", "W centered"]), REFUTED),
     ("lrn-fig1b", ({"separation_place": 5.0}, LAST), HOLDS),
     *[
         ("lrn-only-nonneg", ({"negative": 0.1}, LAST | {"node": node}), status)
         for node, status in ((3, HOLDS), (4, READING), (16, READING), (17, HOLDS))
     ],
-    (
-        "lrn-only-nonneg",
-        ({"negative": 0.049}, LAST | {"node": 8}),
-        READING,
-    ),  # the largest over 1 %, its mean of five not
+    # the largest over 1 %, its mean of five not
+    ("lrn-only-nonneg", ({"negative": 0.049}, LAST | {"node": 8}), READING),
     ("lrn-only-nonneg", (dict.fromkeys(NEGATIVE, 0.5), PAPERS), HOLDS),
     # near 1/2 the mean counts, which is a fifth of what one of five layers has
     ("lrn-only-nonneg", ({"least_negative": 0.06, "negative": 0.06 * ONE_NODE}, LAST), READING),
@@ -393,21 +334,11 @@ CASES = [  # claim, (what is changed, where), verdict
     ("lrn-ends-jumps", peak(3.01, names=["kinetic"]), READING),
     *[
         ("lrn-ends-jumps", peak(3.01, layer), status)
-        for layer, status in (
-            (1, HOLDS),
-            (2, READING),
-            (3, READING),
-            (4, REFUTED),
-            (15, REFUTED),
-            (16, READING),
-            (18, HOLDS),
-        )
+        for layers, status in (((1, 18), HOLDS), ((2, 3, 16), READING), ((4, 15), REFUTED))
+        for layer in layers
     ],
-    (
-        "lrn-fig1-speed",
-        ({"kinetic": 1e-2, "cost": 1e-2}, {"layer": [8, 9, 10, 11]}),
-        READING,
-    ),  # grows with the depth there
+    # grows with the depth there
+    ("lrn-fig1-speed", ({"kinetic": 1e-2, "cost": 1e-2}, {"layer": [8, 9, 10, 11]}), READING),
     ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, PAPERS), READING),
     ("lrn-fig1c", ({"stable_hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), READING),
     ("lrn-fig1c", ({"hamiltonian": RAMP}, {"maps": FIXED} | PAPERS), HOLDS),  # momenta far from critical points
@@ -433,11 +364,7 @@ CASES = [  # claim, (what is changed, where), verdict
         for gap, status in ((1.01e-4, HOLDS), (0.99e-4, READING), (1.01e-5, READING), (0.99e-5, REFUTED))
     ],
     ("lrn-fig3", ({"length": DEPTH}, {"maps": FIXED}), READING),
-    (
-        "lrn-fig3",
-        (dict.fromkeys(("momentum", "largest_momentum", "alignment", "median_alignment"), DEPTH), {"maps": FIXED}),
-        HOLDS,
-    ),
+    ("lrn-fig3", (dict.fromkeys(set(SIZES) - {"stable_length"}, DEPTH), {"maps": FIXED}), HOLDS),
     ("lrn-fig3", ({"largest_momentum": DEPTH}, {}), READING),  # the median over layers stays
     ("lrn-fig3", ({"alignment": 2 * DEPTH}, {"layer": 3}), READING),  # the largest grows
     ("lrn-fig3", ({"momentum": 2 * DEPTH}, {"layer": 3}), HOLDS),
@@ -453,7 +380,7 @@ CASES = [  # claim, (what is changed, where), verdict
 
 
 def test_single_entries_change_the_verdict_or_do_not_count():
-    assert case_failures(DATA, CASES) == []
+    assert made_up.case_failures(DATA, CASES) == []
 
 
 def test_too_few_seeds_or_maps_or_another_rank():

@@ -3,15 +3,12 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp, trapezoid
-
-
-def activation(A, bias):
-    return np.vstack([np.maximum(A, 0), np.ones((int(bias), A.shape[1]))])
+from tests.leaky_resnets.reference import active
 
 
 def identity_cost(A, bias):
     """Squared size of the least weights W with W sigma(A) = A."""
-    S = activation(A, bias)
+    S = active(A, bias)
     W = np.linalg.lstsq(S.T, A.T, rcond=None)[0].T
     np.testing.assert_allclose(W @ S, A, atol=1e-12)
     return np.sum(W**2)
@@ -30,7 +27,7 @@ def test_neuron_that_lowers_the_cost_raises_it_with_bias():
     A, step = np.array([[1.0, -0.3], [0.0, 1.0]]), 1e-3
     changes = []
     for bias in (False, True):
-        S = activation(A, bias)
+        S = active(A, bias)
         z = S.T @ S[:, 1]
         before, after = identity_cost(A, bias), identity_cost(np.vstack([A, step * z]), bias)
         changes.append((after - before) / step**2)
@@ -46,7 +43,7 @@ def squared_weights(turn, depth):
         angle = turn * p
         A = (np.eye(3) + np.sin(angle) * axis + (1 - np.cos(angle)) * axis @ axis) @ start
         assert (A > 0).all()
-        W = np.linalg.solve(activation(A, False).T, (depth * A + turn * axis @ A).T).T
+        W = np.linalg.solve(active(A, False).T, (depth * A + turn * axis @ A).T).T
         B = np.linalg.solve(A, W.T).T / depth
         np.testing.assert_allclose(depth * B - W.T @ B, turn * axis @ B, atol=1e-11)  # Hamilton's equation of B
         sizes.append(np.sum(W**2))
@@ -66,14 +63,14 @@ def test_weights_grow_by_twice_the_biases():
 
     def velocity(_, state):
         A, B = state[:-1].reshape(2, *shape)
-        W = depth * B @ activation(A, True).T
-        forward = W @ activation(A, True) - depth * A
+        W = depth * B @ active(A, True).T
+        forward = W @ active(A, True) - depth * A
         backward = depth * B - (A > 0) * (W[:, :-1].T @ B)
         return np.concatenate([forward.ravel(), backward.ravel(), [np.sum(W[:, -1] ** 2)]])
 
     path = solve_ivp(velocity, (0, 1), np.append(start, 0.0), rtol=1e-9, atol=1e-11, max_step=1e-2).y
     A, B = np.moveaxis(path[:-1].reshape(2, *shape, -1), -1, 1)
-    first, last = (depth**2 * np.sum((B[i] @ activation(A[i], True).T) ** 2) for i in (0, -1))
+    first, last = (depth**2 * np.sum((B[i] @ active(A[i], True).T) ** 2) for i in (0, -1))
     assert path[-1, -1] > 1
     assert (last - first) / (depth * path[-1, -1]) == pytest.approx(2, rel=1e-5)
 

@@ -9,6 +9,7 @@ import pytest
 import scipy
 import torch
 import xarray as xr
+from tests.leaky_resnets.reference import active, stable
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -22,17 +23,6 @@ from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic
 STREAM = Stream(15, ("leaky_resnets", "recomputed"))
 NOTHING_STORED = Checkpoint(None, "")
 close = np.testing.assert_allclose
-
-
-def active(A, bias):
-    """relu(A), with a row of ones where there is a bias."""
-    return np.vstack([np.maximum(A, 0), np.ones((int(bias), A.shape[1]))])
-
-
-def stable(M, A, bias, gamma):
-    """|M|^2 in K + gamma I."""
-    S = active(A, bias)
-    return np.trace(M @ np.linalg.inv(S.T @ S + gamma * np.eye(A.shape[1])) @ M.T)
 
 
 @cache

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from tests.leaky_resnets.reference import active
 from tests.leaky_resnets.test_networks import by_autograd, random_net
 
 from repdyn.base.checkpoints import Checkpoint
@@ -263,7 +264,7 @@ def test_schemes_of_layer_steps_and_their_scores(scheme, kind, seed):
             net = network_at(data, 2.0, MAPS[kind].bias)
         cell, A = data.sel(layers=L), net.forward(points.X)
         slopes = by_autograd(net, points.X, points.Y, 0.4)["A"]
-        B, S = [-part / 0.4 for part in slopes], [np.vstack([np.maximum(a, 0), np.ones((1, 12))]) for a in A]
+        B, S = [-part / 0.4 for part in slopes], [active(a, True) for a in A]
         error = points.Y_test - net.out @ net.forward(points.X_test)[-1]
         close(cell.test_error, (error**2).mean() / points.Y_test.var(), rtol=1e-3)
         close(cell.train_error, ((points.Y - net.out @ A[-1]) ** 2).mean() / points.Y.var(), rtol=1e-3)
@@ -368,7 +369,7 @@ def test_audited_networks_by_autograd():
         products = (A * B).sum(axis=(1, 2))
         close(cell.increment, np.diff(products), rtol=1e-7, atol=1e-9 * np.abs(products).max())
         close(cell["size"], np.linalg.norm(A[1:], axis=(1, 2)) * np.linalg.norm(B[1:], axis=(1, 2)))
-        S = [np.vstack([np.maximum(a, 0), np.ones((bias, 13))]) for a in A[:-1]]
+        S = [active(a, bias) for a in A[:-1]]
         half = [net.rho[k] * 0.4 / 2.3 * (W[k] - 2.3 * 6.5 * B[k + 1] @ S[k].T) for k in range(7)]
         wrong = np.abs(np.array(half) - slopes["parts"][0]).max() / np.abs(slopes["parts"][0]).max()
         close(cell.gradient_error.isel(cost=1), wrong, rtol=1e-6)

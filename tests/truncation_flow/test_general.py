@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import ortho_group
+from tests.truncation_flow.reference import descent
 
 from repdyn.truncation_flow.theory import derivatives, general, separated
 
@@ -16,22 +16,11 @@ def layers(Q, L, seed=0, N=30):
     return g.normal(size=(N, Q)), np.arange(N) % Q, R.reshape(L, Q, Q), beta, g.normal(size=(Q, Q))
 
 
-def autograd(X, cluster, R, beta, yt):
-    w = torch.tensor(1.0 / np.bincount(cluster)[cluster])
-    R, beta = torch.tensor(R, requires_grad=True), torch.tensor(beta, requires_grad=True)
-    z = torch.tensor(X)
-    for rotation, offset in zip(R, beta, strict=True):
-        z = torch.relu((z + offset) @ rotation.T) @ rotation - offset
-    (0.5 * (w[:, None] * (z - torch.tensor(yt[cluster])) ** 2).sum()).backward()
-    G = (R.grad @ R.transpose(1, 2)).detach().numpy()
-    return -beta.grad.numpy(), -(G - G.swapaxes(1, 2)) / 2
-
-
 @pytest.mark.parametrize("Q", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("seed", range(3))
 def test_flow_of_all_layers_is_the_gradient(Q, seed):
     drawn = layers(Q, Q, seed)
-    dbeta, Omega = autograd(*drawn)
+    _, dbeta, Omega = descent(*drawn)
     gradient = general.general_effective_gradient(*drawn)
     np.testing.assert_allclose(gradient.dbeta, dbeta, atol=ROUNDING)
     np.testing.assert_allclose(gradient.Omega, Omega, atol=ROUNDING)
@@ -45,7 +34,7 @@ def test_flow_of_all_layers_is_the_gradient(Q, seed):
 @pytest.mark.parametrize("Q", [2, 3])
 def test_printed_bias_velocity_sums_the_gradients_of_later_clusters_with_the_wrong_sign(Q):
     X, cluster, R, beta, yt = layers(Q, Q)
-    own = [autograd(X[cluster == c], np.zeros(np.sum(cluster == c), int), R, beta, yt[[c]])[0][c] for c in range(Q)]
+    own = [descent(X[cluster == c], np.zeros(np.sum(cluster == c), int), R, beta, yt[[c]])[1][c] for c in range(Q)]
     by_hand = [-np.sum(own[layer:], axis=0) for layer in range(Q)]
     np.testing.assert_allclose(general.bias_velocity_as_printed(X, cluster, R, beta, yt), by_hand, atol=ROUNDING)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import ortho_group
+from tests.truncation_flow.reference import behind
 
 from repdyn.truncation_flow.methods import layers
 from repdyn.truncation_flow.methods.metrics import neural_collapse_metrics
@@ -29,9 +30,7 @@ def test_network_computes_the_truncation_maps():
 def test_standard_cost_flow_starts_along_the_gradient():
     X, w, y, R, beta, W_out = drawn(4)
     tensors = [torch.tensor(part, requires_grad=True) for part in (R, beta, W_out)]
-    z = torch.tensor(X)
-    for rotation, offset in zip(tensors[0], tensors[1], strict=True):
-        z = torch.relu((z + offset) @ rotation.T) @ rotation - offset
+    z = behind(X, *tensors[:2])
     (0.5 * (torch.tensor(w)[:, None] * (z @ tensors[2].T - torch.tensor(y)) ** 2).sum()).backward()
     h = 1e-6
     R1, beta1, W1 = (part[0] for part in layers.standard_cost_flow(X, w, y, R, beta, W_out, [h], step=h))

@@ -7,6 +7,7 @@ import pytest
 import scipy
 import xarray as xr
 from scipy.stats import ortho_group
+from tests.truncation_flow.reference import tau
 
 from repdyn.base.streams import Stream
 from repdyn.truncation_flow import settings as sizes
@@ -17,10 +18,6 @@ from repdyn.truncation_flow.methods.separation import cluster_separated_initial_
 from repdyn.truncation_flow.theory import separated
 
 STREAM = Stream(10, ("truncation_flow", "examples"))
-
-
-def tau(X, R, beta):
-    return np.maximum((X + beta) @ R.T, 0) @ R - beta
 
 
 @cache

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import ortho_group
+from tests.truncation_flow.reference import tau
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.datasets import REQUIRED, problems
@@ -20,10 +21,6 @@ STREAM = Stream(8, ("truncation_flow", "recomputed"))
 COLLAPSE = sizes.NeuralCollapse(dimensions=(2, 3), points=6, fill=0.8, start=0.0, horizon=8.0, samples=33, step=0.05)
 PROPOSITION = sizes.Proposition(points=100, outliers=(0.03, 0.05), gamma=0.09, horizon=3.0, step=0.05)
 GENERAL = sizes.GeneralFlow(points=4, seeds=2, horizon=0.4, step=0.1, rate=0.05, samples=10)
-
-
-def tau(X, R, beta):
-    return np.maximum((X + beta) @ R.T, 0) @ R - beta
 
 
 @cache

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from tests.drawn import given, makers, read
+from tests.made_up import claims_by_id
 
-from repdyn.base.claims import claims_of
 from repdyn.base.errors import NotEnoughDataError
-from repdyn.pipeline.run.execute.loading import load_modules
 
 STUDY = "truncation_flow"
 SHAPES = read(STUDY)
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules(STUDY, "claims"))}
+CLAIMS = claims_by_id(STUDY)
 
 FINITE = [
     ("tf-413", "proposition", "eta_2"),

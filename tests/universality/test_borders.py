@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, REFUTED, changed, controls_that_do_not_turn
+from tests.made_up import CORRECTED, HOLDS, REFUTED, Border, changed, claims_by_id, controls_that_do_not_turn, filled
 from tests.universality import test_borders_data_sets, test_borders_default_network, test_borders_two_points
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
-
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 ROUNDING, SOLVED, STEPPED = 1e-11, 1e-7, 1e-6
 AUDITED = {  # claim: equation of the audit, tolerance
     "uni-eq7-reduction": ("(7), (19)-(21)", SOLVED),
@@ -134,14 +131,9 @@ RHO, SIZES = np.array([0.1, 10.0]), np.array([1e-6, 1.0, 1e6])
 HIGH = SIZES * np.array([[0.5], [-0.5]])
 LOW = np.sqrt(RHO[:, None] * 0.5) * np.ones(3)
 REGIMES = xr.Dataset(
-    {
-        "regime_h": (("rho", "size"), np.where(SIZES > 1, np.maximum(HIGH, 0), LOW)),
-        "regime_high": (("rho", "size"), HIGH),
-        "regime_low": (("rho", "size"), LOW),
-        "regime_printed": (("rho", "size"), HIGH),
-        "regime_corrected": (("rho", "size"), np.maximum(HIGH, 0)),
-        "dy2": 0.5,
-    },
+    filled(("rho", "size"), (2, 3), regime_high=HIGH, regime_low=LOW, regime_printed=HIGH)
+    | filled(("rho", "size"), (2, 3), regime_corrected=np.maximum(HIGH, 0))
+    | {"regime_h": (("rho", "size"), np.where(SIZES > 1, np.maximum(HIGH, 0), LOW)), "dy2": 0.5},
     {"rho": RHO, "size": SIZES},
 ).isel(rho=[1, 0])  # the positive limit last, so that the last entry counts for both forms
 POSITIVE = REGIMES.isel(rho=[1, 1])
@@ -149,19 +141,12 @@ SCALE = np.array([1.0, 0.1, 0.01, 0.001])
 LARGE = np.array([10.0, 100.0, 1000.0])
 STARTS, DIRECTIONS = ["decoder larger", "encoder larger"], ["along the target", "across it", "at a slant"]
 FALLING, CUBED = 1 / LARGE, LARGE**2
+WAITS = [[FALLING, (4 * np.log(LARGE) + 1) * CUBED, np.log(9) * CUBED], [FALLING, FALLING, FALLING]]
 MAPS = xr.Dataset(
-    {
-        "plateau_half": (("start", "scale"), np.tile(-np.log(SCALE) / 0.01, (2, 1))),
-        "plateau_growth": 0.01,
-        "plateau_growth_wrong": 0.1,
-        "learning_time": (
-            ("start", "direction", "large_scale"),
-            [[FALLING, (4 * np.log(LARGE) + 1) * CUBED, np.log(9) * CUBED], [FALLING, FALLING, FALLING]],
-        ),
-        "large_growth": (("start", "large_scale"), np.tile(1 / CUBED, (2, 1))),
-        "large_high": (("start", "large_scale"), np.outer([-1, 1], CUBED)),
-        "direction_cosine": ("direction", [1.0, 0.0, 0.5]),
-    },
+    filled(("start", "scale"), (2, 4), plateau_half=-np.log(SCALE) / 0.01)
+    | filled(("start", "large_scale"), (2, 3), large_growth=1 / CUBED, large_high=np.outer([-1, 1], CUBED))
+    | {"learning_time": (("start", "direction", "large_scale"), WAITS)}
+    | {"plateau_growth": 0.01, "plateau_growth_wrong": 0.1, "direction_cosine": ("direction", [1.0, 0.0, 0.5])},
     {"start": STARTS, "direction": DIRECTIONS, "large_scale": LARGE, "scale": SCALE},
 )
 FOLD = np.log(10) / 0.01  # time by which the half time grows over the last step of the scale
@@ -216,25 +201,28 @@ def test_a_corrected_claim_would_hold_as_printed_where_the_printed_form_is_right
     assert CLAIMS[id](PRINTED[id]).status == HOLDS
 
 
-@pytest.mark.parametrize(
-    ("off", "status"), [(0.99e-5, HOLDS), (-0.99e-5, HOLDS), (1.01e-5, CORRECTED), (-1.01e-5, CORRECTED)]
-)
-def test_the_printed_limit_of_large_weights_is_held_against_the_initial_distance(off, status):
-    data = POSITIVE.copy(deep=True)
-    data["regime_printed"][-1, -1] += off * 1e6
-    assert CLAIMS["uni-s41-large"](data).status == status
+STEP = 4 * np.log(10) / (4 * np.log(1000) + 1)  # by which the wait across the target grows over the last step
+FACTORS = [  # claim, data, variable, place, factor there, verdict
+    *(("uni-s41-large", POSITIVE, "regime_printed", (-1, -1), 1 + off, HOLDS) for off in (1.98e-5, -1.98e-5)),
+    *(("uni-s41-large", POSITIVE, "regime_printed", (-1, -1), 1 + off, CORRECTED) for off in (2.02e-5, -2.02e-5)),
+    *(("uni-s41-small", REGIMES, "regime_h", (1, 0), 1 + off, HOLDS) for off in (0.99e-4, -0.99e-4)),
+    *(("uni-s41-small", REGIMES, "regime_h", (1, 0), 1 + off, REFUTED) for off in (1.01e-4, -1.01e-4)),
+    ("uni-s41-small", REGIMES, "regime_h", (1, 1), 1.5, HOLDS),  # the smallest weights alone count
+    *(("uni-a5-decay", MAPS, "learning_time", (0, 2, -1), factor, CORRECTED) for factor in (1.0099, 0.9901)),
+    *(("uni-a5-decay", MAPS, "learning_time", (0, 2, -1), factor, REFUTED) for factor in (1.0101, 0.9899)),
+    ("uni-a5-decay", MAPS, "learning_time", (0, 2, -2), 0.9, CORRECTED),  # the law at an angle is of the largest scale
+    *(("uni-a5-decay", MAPS, "learning_time", (0, 1, -1), 1 + off * STEP, CORRECTED) for off in (0.0199, -0.0199)),
+    *(("uni-a5-decay", MAPS, "learning_time", (0, 1, -1), 1 + off * STEP, REFUTED) for off in (0.0201, -0.0201)),
+]
 
 
-@pytest.mark.parametrize(
-    ("place", "off", "status"),
-    [(0, 0.99e-4, HOLDS), (0, -0.99e-4, HOLDS), (0, 1.01e-4, REFUTED), (0, -1.01e-4, REFUTED), (1, 0.5, HOLDS)],
-)
-def test_at_the_smallest_weights_the_final_distance_is_the_low_amplitude(place, off, status):
-    data = REGIMES.copy(deep=True)
-    data["regime_h"][1, place] *= 1 + off
-    assert CLAIMS["uni-s41-small"](data).status == status
-    if off == 0.5:
-        assert controls_that_do_not_turn(CLAIMS["uni-s41-small"], [data], HOLDS) == {}
+@pytest.mark.parametrize(("id", "data", "name", "place", "factor", "status"), FACTORS)
+def test_a_factor_at_one_place_changes_the_verdict_at_its_boundary(id, data, name, place, factor, status):
+    assert CLAIMS[id](*changed(data, place, **{name: data[name].values[place] * factor})).status == status
+
+
+def test_every_control_of_small_weights_changes_its_part():
+    assert controls_that_do_not_turn(CLAIMS["uni-s41-small"], [REGIMES], HOLDS) == {}
 
 
 def test_only_steps_between_small_scales_count_for_the_plateau():
@@ -256,26 +244,6 @@ def test_starts_on_the_targets_line_may_not_wait(id, degrees, status):
     assert CLAIMS[id](data).status == status
 
 
-@pytest.mark.parametrize(
-    ("direction", "scale", "factor", "status"),
-    [
-        ("at a slant", -1, 1.0099, CORRECTED),
-        ("at a slant", -1, 0.9901, CORRECTED),
-        ("at a slant", -1, 1.0101, REFUTED),
-        ("at a slant", -1, 0.9899, REFUTED),
-        ("at a slant", -2, 0.9, CORRECTED),  # the law of starts at an angle is that of the largest scale
-        ("across it", -1, 1 + 0.0199 * 4 * np.log(10) / (4 * np.log(1000) + 1), CORRECTED),
-        ("across it", -1, 1 - 0.0199 * 4 * np.log(10) / (4 * np.log(1000) + 1), CORRECTED),
-        ("across it", -1, 1 + 0.0201 * 4 * np.log(10) / (4 * np.log(1000) + 1), REFUTED),
-        ("across it", -1, 1 - 0.0201 * 4 * np.log(10) / (4 * np.log(1000) + 1), REFUTED),
-    ],
-)
-def test_boundaries_of_the_wait_of_large_starts_at_the_saddle(direction, scale, factor, status):
-    data = MAPS.copy(deep=True)
-    data["learning_time"][0, DIRECTIONS.index(direction), scale] *= factor
-    assert CLAIMS["uni-a5-decay"](data).status == status
-
-
 def test_where_nothing_waits_the_loss_decays_as_printed():
     """Times that fall for every start; what starts across the target do is then no part of the sentence."""
     data = MAPS.copy(deep=True)
@@ -286,18 +254,16 @@ def test_where_nothing_waits_the_loss_decays_as_printed():
 
 
 OF_NETWORKS = (test_borders_default_network, test_borders_two_points, test_borders_data_sets)
-BORDERS, CASES_OF_NETWORKS, RIGHT = (
-    {key: case for module in OF_NETWORKS for key, case in getattr(module, table).items()}
-    for table in ("BORDERS", "CASES", "RIGHT")
-)
+BORDERS = [row for module in OF_NETWORKS for row in module.BORDERS]
+RIGHT = [row for module in OF_NETWORKS for row in module.RIGHT]
+CASES_OF_NETWORKS = {id: cases for module in OF_NETWORKS for id, cases in module.CASES.items()}
 
 
-@pytest.mark.parametrize(("id", "part"), BORDERS)
-def test_an_interval_inside_across_and_outside_of_a_boundary_has_its_verdict(id, part):
-    border = BORDERS[id, part]
-    assert [CLAIMS[id](*border.world(values)).status for values, _ in border.cases()] == [
-        status for _, status in border.cases()
-    ]
+@pytest.mark.parametrize("row", BORDERS, ids=lambda row: row[0])
+def test_an_interval_inside_across_and_outside_of_a_boundary_has_its_verdict(row):
+    id, world, at, above, share, outside, inside = (*row, *(1, REFUTED, HOLDS)[len(row) - 4 :])
+    cases = Border(world, at, above, share, outside=outside, inside=inside).cases()
+    assert [CLAIMS[id](*world(values)).status for values, _ in cases] == [status for _, status in cases]
 
 
 @pytest.mark.parametrize("id", CASES_OF_NETWORKS)
@@ -306,12 +272,11 @@ def test_datasets_inside_and_outside_of_a_boundary_have_their_verdict(id):
     assert [CLAIMS[id](*datasets).status for datasets, _ in cases] == [status for _, status in cases]
 
 
-@pytest.mark.parametrize("id", RIGHT)
-def test_every_control_changes_its_part(id):
-    datasets, status = RIGHT[id]
+@pytest.mark.parametrize(("id", "datasets", "status"), RIGHT)
+def test_every_control_changes_its_part(id, datasets, status):
     assert controls_that_do_not_turn(CLAIMS[id], datasets, status) == {}
 
 
 def test_every_claim_has_boundary_cases():
     here = {*AUDITED, *SIGNED, *CASES, "uni-eq5-taylor", "uni-closed-form", "uni-eq44-48-random", "uni-s41-small"}
-    assert set(CLAIMS) == here.union(CASES_OF_NETWORKS, (id for id, _ in BORDERS))
+    assert set(CLAIMS) == here.union(CASES_OF_NETWORKS, (row[0] for row in BORDERS))

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, Border, in_logs, near, skew
+from tests.made_up import HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, in_logs, near, of, skew
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.universality.theory.published import FIT_LOSSES
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 N = 12  # networks
 ALTERED = ("factor two", "square", "minus removed", "term removed")
 RATES = ("eta_h", "eta_y")
@@ -141,40 +139,20 @@ def power_of_start(power):
 
 
 POWERS = [f"{part}_{way}" for part in ("encoder", "decoder") for way in ("depth", "width")]
-BORDERS = {
-    **{
-        ("uni-fig11-alt", name): Border(
-            lambda v, name=name: losses(**{name: v}),
-            0.0,
-            True,
-            share=4,
-            outside=READING if name == "square" else REFUTED,
-        )
-        for name in (name.replace(" ", "_") for name in ALTERED)
-    },
-    ("uni-fig10-depth", "second half"): Border(lambda v: in_half(True, v), 0.9, True, share=2, outside=READING),
-    ("uni-fig10-depth", "first half"): Border(lambda v: in_half(False, v), 0.7, False, share=2, outside=READING),
-    ("uni-s52-rates", "encoder"): Border(lambda v: slopes(encoder=v), 0.0, True, share=2),
-    ("uni-s52-rates", "decoder"): Border(lambda v: slopes(decoder=v), 0.0, False, share=2),
-    ("uni-s52-early", ""): Border(lambda v: slopes(early=v), 0.0, True),
-    **{
-        ("uni-s52-parameters", f"{name} {at}"): Border(
-            lambda v, name=name: powers(**{name: v}), at, at < 1, share=2, outside=READING
-        )
-        for name in POWERS
-        for at in (0.75, 1.25)
-    },
-    ("uni-eq14-gain", "larger"): Border(lambda v: gains(by_layer=v), 1.1, False),
-    ("uni-eq14-gain", "smaller"): Border(lambda v: gains(by_layer=v), 0.9, True),
-    **{
-        ("uni-eq14-gain", f"at a right angle {side}"): Border(
-            in_logs(lambda v: gains(ratio=v)), side * np.log(2), side < 0, outside=READING
-        )
-        for side in (1, -1)
-    },
-}
-
-
+BORDERS = [  # claim, values, boundary, whether the claim allows what is above it, parts, verdict outside
+    *(("uni-fig11-alt", of(losses, name), 0.0, True, 4) for name in ("factor_two", "minus_removed", "term_removed")),
+    ("uni-fig11-alt", of(losses, "square"), 0.0, True, 4, READING),
+    ("uni-fig10-depth", lambda v: in_half(True, v), 0.9, True, 2, READING),
+    ("uni-fig10-depth", lambda v: in_half(False, v), 0.7, False, 2, READING),
+    ("uni-s52-rates", of(slopes, "encoder"), 0.0, True, 2),
+    ("uni-s52-rates", of(slopes, "decoder"), 0.0, False, 2),
+    ("uni-s52-early", of(slopes, "early"), 0.0, True),
+    *(("uni-s52-parameters", of(powers, name), at, at < 1, 2, READING) for name in POWERS for at in (0.75, 1.25)),
+    ("uni-eq14-gain", of(gains, "by_layer"), 1.1, False),
+    ("uni-eq14-gain", of(gains, "by_layer"), 0.9, True),
+    ("uni-eq14-gain", in_logs(of(gains, "ratio")), np.log(2), False, 1, READING),
+    ("uni-eq14-gain", in_logs(of(gains, "ratio")), -np.log(2), True, 1, READING),
+]
 CASES = {  # claim: worlds and their verdicts
     "uni-fig11-alt": [
         (losses(factor_two_in_h=near(-1.0)), READING),
@@ -194,14 +172,8 @@ CASES = {  # claim: worlds and their verdicts
         ((numbers()[0].isel(seed=slice(0, 3)),), UNDECIDED),
     ],
     "uni-fig10-depth": [
-        (depth(second=0.905), HOLDS),
-        (depth(second=0.895), READING),  # by the level of 0.9
-        (depth(second=0.705), READING),
-        (depth(second=0.695), REFUTED),
-        (depth(first=0.695), HOLDS),
-        (depth(first=0.705), READING),
-        (depth(first=0.895), READING),
-        (depth(first=0.905), REFUTED),
+        *((depth(second=value), status) for value, status in ((0.705, READING), (0.695, REFUTED))),
+        *((depth(first=value), status) for value, status in ((0.895, READING), (0.905, REFUTED))),
         (depth(changes=[(19, EVERY, 0.905)]), HOLDS),
         (depth(changes=[(19, EVERY, 0.895)]), READING),  # the worst layer, not the mean
         (depth(changes=[(19, W, 0.895)]), READING),
@@ -215,35 +187,27 @@ CASES = {  # claim: worlds and their verdicts
         (powers(encoder_depth=1.51), READING),  # with width the power is 1
         (powers(decoder_depth=1.49, decoder_width=1.49), READING),
         *(
-            (powers(**{f"{part}_depth": p, f"{part}_width": p}), READING)
+            (powers(**{f"{part}_depth": p, f"{part}_width": p}), status)
             for part in ("encoder", "decoder")
-            for p in (0.51, 1.49)
-        ),
-        *(
-            (powers(**{f"{part}_depth": p, f"{part}_width": p}), REFUTED)
-            for part in ("encoder", "decoder")
-            for p in (0.49, 1.51)
+            for p, status in ((0.51, READING), (1.49, READING), (0.49, REFUTED), (1.51, REFUTED))
         ),
     ],
     "uni-eq14-gain": [
-        (gains(ratio=1 / 3.99), READING),
-        (gains(ratio=1 / 4.01), READING),  # a power of the distance still
-        (gains(ratio=power_of_start(1.24)), READING),
-        (gains(ratio=power_of_start(1.26)), READING),
-        *((gains(ratio=power_of_start(power)), READING) for power in (0.51, 1.49)),
+        *((gains(ratio=1 / factor), READING) for factor in (3.99, 4.01)),  # a power of the distance still
+        *((gains(ratio=power_of_start(power)), READING) for power in (0.51, 1.24, 1.26, 1.49)),
         *((gains(ratio=power_of_start(power)), REFUTED) for power in (0.49, 1.51)),
     ],
 }
 BEYOND = dict.fromkeys(POWERS, 1.6)
-RIGHT = {  # a world with the verdict that the claim has there, in which its controls have to turn it
-    "uni-fig11-alt": (losses(), HOLDS),
-    "uni-fig11-numbers": (numbers(), HOLDS),
-    "uni-fig10-depth": (depth(), HOLDS),
-    "uni-s52-rates": (slopes(), HOLDS),
-    "uni-s52-early": (slopes(decoder=-0.2), HOLDS),
-    "uni-s52-parameters": (powers(**BEYOND), REFUTED),
-    "uni-eq14-gain": (gains(), HOLDS),
-}
+RIGHT = [  # claim, a world with the verdict that the claim has there, in which its controls have to turn it
+    ("uni-fig11-alt", losses(), HOLDS),
+    ("uni-fig11-numbers", numbers(), HOLDS),
+    ("uni-fig10-depth", depth(), HOLDS),
+    ("uni-s52-rates", slopes(), HOLDS),
+    ("uni-s52-early", slopes(decoder=-0.2), HOLDS),
+    ("uni-s52-parameters", powers(**BEYOND), REFUTED),
+    ("uni-eq14-gain", gains(), HOLDS),
+]
 
 
 @pytest.mark.parametrize(("ratio", "outcome"), [(1 / 3.99, "passes"), (1 / 4.01, "fails")])

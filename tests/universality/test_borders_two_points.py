@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, Border, near, skew
+from tests.made_up import CORRECTED, HOLDS, READING, REFUTED, UNDECIDED, claims_by_id, filled, near, of, skew
 
-from repdyn.base.claims import claims_of
-from repdyn.pipeline.run.execute.loading import load_modules
 from repdyn.universality.theory.final import from_amplitudes
 from repdyn.universality.theory.published import FIGURE_2, FIGURE_3
 
-CLAIMS = {claim.id: claim for claim in claims_of(*load_modules("universality", "claims"))}
+CLAIMS = claims_by_id("universality")
 N = 12  # networks
 ROWS = (*FIGURE_2, "very_high")
 NONE, ALL = np.zeros(N, int), np.ones(N, int)
@@ -72,10 +70,7 @@ def adam(lost, of_w=1.0):
 def data_sets(printed, ours):
     """Which networks converge on the printed data set and on the other."""
     as_printed = xr.Dataset(
-        {
-            "converged": (("network", "seed"), np.stack([ALL, np.asarray(printed, int)])),
-            "fit_loss": (("network", "seed"), np.ones((2, N))),
-        },
+        filled(("network", "seed"), (2, N), converged=[ALL, np.asarray(printed, int)], fit_loss=1.0),
         {"network": ["relu", "default"]},
     )
     ensemble = xr.Dataset(
@@ -117,14 +112,8 @@ def paths(changes=None, slope=-0.3, smallest=0.95, largest=-0.5):
     r2[0, :, 0], r2[-1, :, 0] = smallest, largest
     dims, coords = ("network", "seed"), {"network": list(FIGURE_3), "curve": list("hyw")}
     fits = xr.Dataset(
-        {
-            "quarter": (dims, 0 * length),
-            "half": (dims, length),
-            "three_quarters": (dims, 1 + 0 * length),
-            "converged": (dims, np.ones((5, N))),
-            "at_bound": (dims, np.zeros((5, N))),
-            "r2": ((*dims, "curve"), r2 + near(0.0)[:, None]),
-        },
+        filled(dims, (5, N), quarter=0.0, half=length, three_quarters=1.0, converged=1.0, at_bound=0.0)
+        | {"r2": ((*dims, "curve"), r2 + near(0.0)[:, None])},
         coords,
     )
     curves = {name: ((*dims, "epoch"), values) for name, values in runs.items()}
@@ -184,8 +173,8 @@ def left_over(ratio):
     h = np.stack([start, end], axis=-1)
     runs = {"h": ((*dims, "epoch"), h), "y": ((*dims, "epoch"), 0 * h)}
     of_row = {"dx2": ("network", np.ones(5)), "dy2": ("network", np.full(5, 0.5))}
-    fits = {"eta_h": np.full((5, N), rho), "eta_y": np.ones((5, N)), "converged": np.ones((5, N))}
-    return xr.Dataset({k: (dims, v) for k, v in fits.items()}, coords), xr.Dataset(runs | of_row, coords)
+    fits = filled(dims, (5, N), eta_h=rho, eta_y=1.0, converged=1.0)
+    return xr.Dataset(fits, coords), xr.Dataset(runs | of_row, coords)
 
 
 F = np.sqrt(stats.f.ppf(1 - 1e-3 / 2, N - 1, N - 1))  # ratio of two deviations
@@ -200,16 +189,11 @@ def finals(r=0.99999, factor=1.0, both=False, least=0.0):
     own = factor * (theory.mean() + theory.std() * (r * x + np.sqrt(1 - r**2) * noise / noise.std()))
     measured = np.stack([own if both else theory, own])
     shape, dims = (2, 4, 4, 4), ("network", "dx", "dy", "seed")
-    of_pair = ("network", "distance")
     return (
         xr.Dataset(
-            {
-                "theory": (dims, np.stack([theory, theory]).reshape(shape)),
-                "measured": (dims, measured.reshape(shape)),
-                "good": (dims, np.ones(shape)),
-                "exponent": (of_pair, np.ones((2, 2))),
-                **{name: ("network", np.ones(2)) for name in ("correlation", "correlation_dy", "dropped", "units")},
-            },
+            filled(dims, shape, theory=theory.reshape(shape[1:]), measured=measured.reshape(shape), good=1.0)
+            | filled(["network"], [2], correlation=1.0, correlation_dy=1.0, dropped=1.0, units=1.0)
+            | filled(("network", "distance"), (2, 2), exponent=1.0),
             {"network": ["default", "skip"], "dx": np.linspace(0.5, 1.5, 4), "dy": np.linspace(least, 1, 4)},
         ),
     )
@@ -221,18 +205,14 @@ def fisher(level, side, share=1):
     return np.tanh(np.arctanh(level) + side * (half + 0.005))
 
 
-BORDERS = {
-    ("uni-fig3-init", "slope"): Border(lambda v: paths(slope=v), 0.0, False, share=3),
-    ("uni-fig3-init", "smallest"): Border(lambda v: paths(smallest=v), 0.8, True, share=3),
-    ("uni-fig3-init", "largest"): Border(lambda v: paths(largest=v), 0.5, False, share=3),
-    **{
-        ("uni-fig3-loss", row): Border(lambda v, row=row: waits(**{row: v}), 1.0, True, share=2, outside=READING)
-        for row in ("low", "default")
-    },
-    ("uni-fig3-loss", "longer at small weights"): Border(
-        lambda v: waits(low=np.full(N, 3.0), very_high=3 * np.exp(-v)), 0.0, True, share=2
-    ),
-}
+BORDERS = [  # claim, values, boundary, whether the claim allows what is above it, parts, verdict outside
+    ("uni-fig3-init", of(paths, "slope"), 0.0, False, 3),
+    ("uni-fig3-init", of(paths, "smallest"), 0.8, True, 3),
+    ("uni-fig3-init", of(paths, "largest"), 0.5, False, 3),
+    ("uni-fig3-loss", of(waits, "low"), 1.0, True, 2, READING),
+    ("uni-fig3-loss", of(waits, "default"), 1.0, True, 2, READING),
+    ("uni-fig3-loss", lambda v: waits(low=np.full(N, 3.0), very_high=3 * np.exp(-v)), 0.0, True, 2),
+]
 
 
 def swish(value, curves=slice(None), converged=N):
@@ -243,21 +223,17 @@ def swish(value, curves=slice(None), converged=N):
 MOST = next(k for k in range(N + 1) if stats.binomtest(k, N).proportion_ci(1 - 0.05 / len(ROWS)).low > 0.5)
 REST = TAU * np.log(2)  # after which exponential decay takes twice as long to its half
 LARGE = [(name, curve) for name in ("high", "very_high") for curve in range(3)]
+LEVELS = ((0.801, HOLDS), (0.799, READING), (0.501, READING), (0.499, REFUTED))  # of explained variance
 CASES = {  # claim: worlds and their verdicts
     "uni-fig2-fit": [
-        (swish(0.801), HOLDS),
-        (swish(0.799), READING),
-        (swish(0.501), READING),
-        (swish(0.499), REFUTED),
+        *((swish(value), status) for value, status in LEVELS),
         (swish(0.801, 2), HOLDS),
         (swish(0.799, 2), READING),  # each curve, not their mean
         (swish(0.499, converged=10), REFUTED),
         (swish(0.499, converged=9), HOLDS),  # too few to decide
     ],
     "uni-fig12-loss": [
-        (training_loss(**{name: value}), status)
-        for name in ("loss_r2", "pair_r2")
-        for value, status in ((0.801, HOLDS), (0.799, READING), (0.501, READING), (0.499, REFUTED))
+        (training_loss(**{name: value}), status) for name in ("loss_r2", "pair_r2") for value, status in LEVELS
     ],
     "uni-fig15-adam": [
         (adam(0.101), HOLDS),
@@ -276,10 +252,8 @@ CASES = {  # claim: worlds and their verdicts
         (data_sets(NONE, NONE), REFUTED),
     ],
     "uni-b1-converge": [
-        (rows(FIRST < MOST), HOLDS),
-        (rows(FIRST < MOST - 1), UNDECIDED),
-        (rows(FIRST < N - MOST + 1), UNDECIDED),
-        (rows(FIRST < N - MOST), REFUTED),
+        *((rows(count > FIRST), status) for count, status in ((MOST, HOLDS), (N - MOST, REFUTED))),
+        *((rows(count > FIRST), UNDECIDED) for count in (MOST - 1, N - MOST + 1)),
     ],
     "uni-fig3-init": [
         (paths(dict.fromkeys(LARGE, (0.505,))), HOLDS),
@@ -295,13 +269,10 @@ CASES = {  # claim: worlds and their verdicts
         (waits(low=0.51, default=0.51), READING),  # half of the fall, not the fall
         (waits(low=0.49, default=0.49), REFUTED),
         (waits(low=0.49), READING),
-        (waits(low=1.01, default=1.01), HOLDS),
     ],
     "uni-a6-networks": [
-        (spreads(1.01 * SLOPE), HOLDS),
-        (spreads(0.99 * SLOPE), UNDECIDED),
-        (spreads(-0.99 * SLOPE), UNDECIDED),
-        (spreads(-1.01 * SLOPE), REFUTED),
+        *((spreads(slope * SLOPE), status) for slope, status in ((1.01, HOLDS), (-1.01, REFUTED))),
+        *((spreads(slope * SLOPE), UNDECIDED) for slope in (0.99, -0.99)),
         (spreads(1.01 * SLOPE, mean=SLOPE), HOLDS),
         (spreads(-1.01 * SLOPE, mean=4.05 * SLOPE), READING),  # of logarithms alone it falls
     ],
@@ -316,28 +287,26 @@ CASES = {  # claim: worlds and their verdicts
         (finals(fisher(np.sqrt(0.8), 1)), HOLDS),  # open for each of both networks alone: one reading of twelve
         (finals(np.sqrt(0.8)), UNDECIDED),
         (finals(fisher(np.sqrt(0.8), -1, share=2)), READING),
-        (finals(factor=1.499), HOLDS),
-        (finals(factor=1.501), READING),
-        (finals(factor=1 / 1.499), HOLDS),
-        (finals(factor=1 / 1.501), READING),
+        *((finals(factor=factor), HOLDS) for factor in (1.499, 1 / 1.499)),
+        *((finals(factor=factor), READING) for factor in (1.501, 1 / 1.501)),
         (finals(fisher(np.sqrt(0.5), -1, share=2), factor=3.0, both=True), REFUTED),
         (finals(fisher(np.sqrt(0.5), 1, share=2), factor=3.0, both=True), READING),
         (finals(factor=1.999, both=True), READING),
         (finals(least=0.001), UNDECIDED),
     ],
 }
-RIGHT = {  # a world with the verdict that the claim has there, in which its controls have to turn it
-    "uni-fig2-fit": (architectures(), HOLDS),
-    "uni-fig12-loss": (training_loss(), HOLDS),
-    "uni-fig15-adam": (adam(0.2), HOLDS),
-    "uni-e6-data": (data_sets(NONE, ALL), CORRECTED),
-    "uni-b1-converge": (rows(ALL), HOLDS),
-    "uni-fig3-init": (paths(), HOLDS),
-    "uni-fig3-loss": (waits(), HOLDS),
-    "uni-a6-networks": (spreads(2 * SLOPE), HOLDS),
-    "uni-a6-left": (left_over(0.05 / F), HOLDS),
-    "uni-fig5-final": (finals(), HOLDS),
-}
+RIGHT = [  # claim, a world with the verdict that the claim has there, in which its controls have to turn it
+    ("uni-fig2-fit", architectures(), HOLDS),
+    ("uni-fig12-loss", training_loss(), HOLDS),
+    ("uni-fig15-adam", adam(0.2), HOLDS),
+    ("uni-e6-data", data_sets(NONE, ALL), CORRECTED),
+    ("uni-b1-converge", rows(ALL), HOLDS),
+    ("uni-fig3-init", paths(), HOLDS),
+    ("uni-fig3-loss", waits(), HOLDS),
+    ("uni-a6-networks", spreads(2 * SLOPE), HOLDS),
+    ("uni-a6-left", left_over(0.05 / F), HOLDS),
+    ("uni-fig5-final", finals(), HOLDS),
+]
 
 
 @pytest.mark.parametrize(("share", "both"), [(1, "undecided"), (2, "passes")])

@@ -1,6 +1,6 @@
 """Trainings on data sets recomputed by autograd: XOR, blobs, digits; structures by hand, each run its own settings."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import xarray as xr
+from tests.universality.reference import layers
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -24,7 +25,6 @@ from repdyn.universality.settings import data_sets as sizes
 
 STREAM = Stream(18, ("universality", "data sets"))
 NOTHING_KEPT = Checkpoint(None, "")
-SLOPES = {"leaky relu": lambda z: torch.nn.functional.leaky_relu(z, 0.01), "tanh": torch.tanh, "relu": torch.relu}
 close = np.testing.assert_allclose
 
 
@@ -43,19 +43,11 @@ def trained(net, X, Y, trial, epochs, factor, batch=None):
         parts += [torch.tensor(W, requires_grad=True), torch.zeros(fan_out, dtype=torch.float64, requires_grad=True)]
     optimizer = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}[net.optimizer](parts, lr=net.rate)
     X, Y = torch.tensor(X, dtype=torch.float64), torch.tensor(Y, dtype=torch.float64)
-
-    def layers(points):
-        found = []
-        for place in range(0, len(parts), 2):
-            points = points @ parts[place].T + parts[place + 1]
-            points = SLOPES[net.nonlinearity](points) if place + 2 < len(parts) else points
-            found.append(points)
-        return found
-
+    through = partial(layers, net.nonlinearity, parts[::2], parts[1::2])
     looks = {}
     for epoch in range(max(epochs) + 1):
         if epoch in epochs:
-            looks[epoch] = [part.detach().numpy().copy() for part in layers(X)]
+            looks[epoch] = [part.detach().numpy().copy() for part in through(X)]
         if batch is None or batch >= len(X):
             order = np.arange(len(X))
         else:
@@ -63,7 +55,7 @@ def trained(net, X, Y, trial, epochs, factor, batch=None):
         for first in range(0, len(X), batch or len(X)):
             chosen = torch.from_numpy(order[first : first + (batch or len(X))])
             optimizer.zero_grad()
-            (factor * ((layers(X[chosen])[-1] - Y[chosen]) ** 2).mean()).backward()
+            (factor * ((through(X[chosen])[-1] - Y[chosen]) ** 2).mean()).backward()
             optimizer.step()
     return looks, parts
 

@@ -7,6 +7,7 @@ import pytest
 import scipy
 import torch
 import xarray as xr
+from tests.universality.reference import layers
 
 from repdyn.base.checkpoints import Checkpoint
 from repdyn.base.streams import Stream
@@ -25,7 +26,6 @@ ROWS = {
     "linear": {"nonlinearity": "none", "gain": 0.9, "learning_rate": 0.05},
 }
 NETWORKS = {name: sizes.NetworkSettings(**ROW | row) for name, row in ROWS.items()}
-SLOPES = {"leaky relu": lambda z: torch.nn.functional.leaky_relu(z, 0.01), "tanh": torch.tanh, "none": lambda z: z}
 OWN = Stream(17, ("universality", "two points"))
 close = np.testing.assert_allclose
 
@@ -53,11 +53,7 @@ def trained(name, generator, dx, dy, rate, epochs=60, every=10, adam=False):
     optimizer = (torch.optim.Adam if adam else torch.optim.SGD)([*weights, *biases], lr=rate)
     records = []
     for epoch in range(epochs):
-        a, hidden = X, []
-        for W, b in zip(weights[:-1], biases[:-1], strict=True):
-            a = SLOPES[row.nonlinearity](a @ W.T + b)
-            hidden.append(a)
-        out = a @ weights[-1].T + biases[-1]
+        *hidden, out = layers(row.nonlinearity, weights, biases, X)
         loss = 0.5 * ((out - Y) ** 2).sum(dim=1).mean()
         if epoch % every == 0:
             o, target = out.detach().numpy(), Y.numpy()
