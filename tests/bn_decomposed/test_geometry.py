@@ -52,6 +52,7 @@ def test_odd_point_and_cluster():
     assert g.intra_angle == pytest.approx(np.pi / 4, abs=1e-15)
     assert g.second_to_first == pytest.approx(np.sqrt(0.02) / 2)
     assert np.isnan(geometry(X[:, :2]).intra_angle)
+    assert geometry(X[:, :3]).intra_angle == pytest.approx(np.pi / 4, abs=1e-15)
 
 
 def test_ranks_of_a_known_spectrum():

@@ -10,6 +10,7 @@ from repdyn.bn_mean_field.methods.particle_flows import (
     gradient_descent,
     gradient_flow,
 )
+from repdyn.bn_mean_field.theory.manifold import normalize
 from repdyn.bn_mean_field.theory.velocity import Population, Teacher
 
 COV = np.array([[5.0, 0.3], [0.3, 1.0]])
@@ -20,6 +21,34 @@ def start(m=12, seed=0, d=2):
     rng = np.random.default_rng(seed)
     b = rng.normal(size=(m, d))
     return rng.uniform(-1, 1, size=m), b / np.linalg.norm(b, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_the_flow_with_bn_is_that_of_the_vanilla_loss_on_the_manifold(d):
+    """Theorem 3; solver tolerance 1e-10 per step, kinks of the ReLU velocity, growth along the flow."""
+    rng = np.random.default_rng(d)
+    root = rng.normal(size=(d, d)) / np.sqrt(d) + np.eye(d)
+    cov, teacher = root @ root.T, Teacher(np.array([1.0, -0.7]), rng.normal(size=(2, d)))
+    a, b = start(8, 1, d)
+    bn = gradient_flow(a, b, Population(teacher, cov), [0.0, 2.0])
+    manifold, euclidean = (
+        gradient_flow(a, normalize(b, cov), Population(teacher, cov, kind), [0.0, 2.0]) for kind in ("manifold", "none")
+    )
+    np.testing.assert_allclose(normalize(bn.b[-1], cov), manifold.b[-1], atol=1e-7)
+    np.testing.assert_allclose(bn.a[-1], manifold.a[-1], atol=1e-7)
+    assert np.abs(normalize(bn.b[-1], cov) - normalize(euclidean.b[-1], cov)).max() > 1e-2
+
+
+@pytest.mark.parametrize("normalization", ["batch", "none", "manifold"])
+def test_a_compiled_flow_starts_with_the_velocity_of_the_model(normalization):
+    """A short flow in the plane, which is compiled, against the velocity by arrays; the rest is of second order."""
+    a, b = start(15)
+    model, time = Population(LINEAR, COV, normalization), 1e-5
+    b = normalize(b, COV) if normalization == "manifold" else b
+    da, db, _ = model.velocity(a, b)
+    flow = gradient_flow(a, b, model, [0.0, time])
+    np.testing.assert_allclose((flow.a[-1] - a) / time, da, atol=1e-3)
+    np.testing.assert_allclose((flow.b[-1] - b) / time, db, atol=1e-3)
 
 
 def test_descent_converges_to_the_flow_at_first_order():

@@ -192,6 +192,12 @@ def test_a_thousand_classes_need_no_array_of_points_classes_and_units():
     assert peak < 10 * (2000 * 1000 * 8)  # a few arrays of points x classes; points x classes x units is 64 of them
 
 
+def test_three_points_have_one_angle_within_the_cluster_and_two_have_none():
+    F = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 5.0]])
+    assert angles(F, np.linalg.norm(F, axis=1)).intra == pytest.approx(np.pi / 4, abs=1e-15)
+    assert np.isnan(angles(F[1:], np.linalg.norm(F[1:], axis=1)).intra)
+
+
 def test_directions_of_zero_points_and_shapes_of_other_points_are_refused():
     with pytest.raises(ValueError, match="2 points"):
         angles(np.array([[1.0], [0.0], [0.0]]), np.array([1.0, 0.0, 0.0]))
