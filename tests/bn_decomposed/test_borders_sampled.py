@@ -13,6 +13,7 @@ from tests.bn_decomposed.made_up_layers import at_rest, clusters, combinations, 
 from tests.bn_decomposed.made_up_theorems import cells, hexagon, limits, ranks, rows, stalled, survivors, tails, waiting
 from tests.made_up import FALSE_ALARM, HOLDS, REFUTED, UNDECIDED, changed
 
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.bn_decomposed.theory.full_rank import full_rank_tail_bound, geometric_sum_tail
 from repdyn.bn_decomposed.theory.kernel import arccos_kernel
 
@@ -265,3 +266,12 @@ def gains(distance, schemes=("margin 0.5", "he"), best=(1.0, 1.0)):
 )
 def test_a_gain_is_paired_over_the_draws_at_each_schemes_best_rate(distance, status):
     assert CLAIMS["bnd-disc-init-gain"](gains(distance)).status == status
+
+
+def test_7b_is_decided_on_circles_of_up_to_six_points_alone():
+    """From seven points on the bound is below what the draws resolve."""
+    tail, triangle = tails(), survivors(0.0, 20)
+    larger = triangle.assign_coords(n=("batch", [7]))
+    assert CLAIMS["bnd-thm3-tail"](tail, xr.concat([triangle, larger], "batch")).status == HOLDS
+    with pytest.raises(NotEnoughDataError, match="6 points or fewer"):
+        CLAIMS["bnd-thm3-tail"](tail, larger)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.worlds import changed, world
 
+from repdyn.base.errors import NotEnoughDataError
 from repdyn.bn_decomposed.claims.full_rank import tail_of_rows
 
 STUDY = "bn_decomposed"
@@ -100,3 +101,12 @@ def test_six_antipodal_points_take_the_place_of_every_circle_and_of_nothing_else
     y = spoiled["y"].transpose("batch", "draw").values
     for place, row in enumerate(own["y"].values):
         np.testing.assert_array_equal(y[place], own["y_antipodal"].values if circle[place] else row)
+
+
+def test_neighbors_are_let_in_by_the_widest_threshold_in_place_of_the_strict_one():
+    (own,), (wide,) = world(STUDY, "bnd-disc-init", "orthogonal")
+    strict, widest = "margin 0.5", [name for name in own["scheme"].values if name.startswith("margin")][-1]
+    for name, source in {strict: widest, widest: strict}.items():
+        np.testing.assert_array_equal(wide["activity"].sel(scheme=name), own["activity"].sel(scheme=source))
+    with pytest.raises(NotEnoughDataError, match="margin above 1"):
+        world(STUDY, "bnd-disc-init", "orthogonal", {"point_neurons": own.sel(scheme=[strict, "margin 1", "he"])})
