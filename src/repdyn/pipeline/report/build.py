@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from repdyn.base import markup, web
+from repdyn.base import markup
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import named
 from repdyn.base.verdicts import REFUTED, UNDECIDED
@@ -224,7 +224,7 @@ class Site:
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
-        files = sorted([*ASSETS.iterdir(), web.STYLE], key=lambda path: path.name)
+        files = sorted([*ASSETS.iterdir(), markup.STYLE], key=lambda path: path.name)
         assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in files}
         explorers = studies.files(studies.EXPLORER, self.folders)
         assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}

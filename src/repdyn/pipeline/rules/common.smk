@@ -19,7 +19,7 @@ try:
 except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
-from repdyn.base.garbage import collect_seldom
+from repdyn.base.devices import collect_seldom
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import captions
