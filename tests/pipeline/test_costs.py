@@ -11,7 +11,7 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job
 from repdyn.truncation_flow import settings as flows
 from repdyn.truncation_flow.experiments.all_layers import GROUP
 from repdyn.universality.settings import work as universality
@@ -219,7 +219,7 @@ def test_unrecorded_block_is_estimated_from_the_others(name, found):
 
 
 def test_chunk_is_estimated_from_the_whole_job():
-    chunk = Parted("full", "s/train-block0", "simulate", [], part_of="s/train")
+    chunk = Job("full", "s/train-block0", "simulate", [], part_of="s/train")
     assert [row["job"] for row in costs.of_job(chunk, KNOWN)] == ["s/train-block0", "s/train-block0", "s/train"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repdyn.pipeline.ask import plan, schedule
-from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.jobs import Job
 
 CHAIN = {"a": [], "b": ["a"], "c": ["b"]}
 FORK = {"start": [], "left": ["start"], "right": ["start"], "end": ["left", "right"]}
@@ -85,9 +85,9 @@ def test_schedules_are_between_the_lower_bounds_and_grahams_bound(graph, cores):
 def test_chunks_of_a_job_wait_for_each_other():
     """Two chunks in a chain, the job that joins them, and what reads it: 2 + 3 + 1 + 0.5 minutes on any cores."""
     member = {"inputs": {}, "outputs": ["1.nc"], "code": ""}
-    first = Parted("default", "s/long-part1", "simulate", [member], part_of="s/long")
+    first = Job("default", "s/long-part1", "simulate", [member], part_of="s/long")
     second = replace(first, name="s/long-part2", members=[member | {"outputs": ["2.nc"]}], after=("1.nc",))
-    whole = Parted("default", "s/long", "simulate", [member | {"outputs": ["long.nc"]}], after=("2.nc",))
+    whole = Job("default", "s/long", "simulate", [member | {"outputs": ["long.nc"]}], after=("2.nc",))
     jobs = [first, second, whole, job("s/fit", reads=["long.nc"])]
     costs = [plan.Cost(60 * minutes, 1.0, True) for minutes in (2.0, 3.0, 1.0, 0.5)]
     text = plan.show(list(zip(jobs, costs, strict=True)), "snakemake", [64])

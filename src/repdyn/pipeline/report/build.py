@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -35,84 +34,13 @@ from repdyn.pipeline.report import (
     typeset,
     views,
 )
-from repdyn.pipeline.report.contents import Contents, Product, Row, read
+from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import scripts, severities
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS, linked
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
-
-
-class StudyPage(views.StudyView):
-    """What the page of a study shows."""
-
-    story: stories.Story | None
-    heading: str
-    source: page_md.Paper | None
-    concept: page_md.Concept | None
-    illustration: Product | None
-    settings: list[settings_sources.Setting]
-    differing: list[settings_sources.Setting]
-
-
-class Scale(TypedDict):
-    """A claim in a reference run: verdict, samples, and what an undecided one needs."""
-
-    run: str
-    verdict: str
-    n: str
-    remark: str
-
-
-class ClaimPage(views.ClaimView):
-    """What the page of a claim shows."""
-
-    scales: list[Scale]
-    exception: str
-    chosen: list[str]
-    replies: list[replies.Reply]
-    headline: str
-    rests_on: list[tuple[str, str]]
-    before: Row | None
-    after: Row | None
-
-
-class IndexPage(TypedDict):
-    """What the first page shows."""
-
-    heading: str
-    own: list[Row]
-    said: str
-    severities: list[tuple[str, int]]
-    ours: int
-    changes: list[Row]
-    warning: str
-    summaries: dict[str, dict[str, str]]
-    sources: dict[str, page_md.Paper | None]
-    animations: list[openings.Animation]
-    findings: list[findings.Card]
-    studies: list[StudyPage]
-    counts: list[tuple[str, int]]
-
-
-class LedgerPage(TypedDict):
-    """What the page of all claims shows."""
-
-    ledger: Sequence[Row]
-    counts: list[tuple[str, int]]
-    claimed: list[str]
-    slips: list[str]
-    kinds: list[str]
-
-
-class ProvenancePage(TypedDict):
-    """What the page of costs and versions shows."""
-
-    manifest: kept_runs.Manifest
-    costs: list[tuple[str, int, float, float]]
-    total_cpu: float
-    unrecorded: list[str]
 
 
 @dataclass(frozen=True)
@@ -214,13 +142,12 @@ class Site:
         for place, claim in enumerate(self.contents.ledger):
             yield self._page(f"claims/{claim['id']}.html", "claim", **self._claim(claim, place))
 
-    def _document(self, study: StudyPage) -> str:
+    def _document(self, study: views.Shown) -> str:
         source = study["source"]
         paper = (
             " ".join([f"{source.authors}: {source.title}, {source.link}.", source.note]) if source else study["paper"]
         )
-        places = {row["id"]: row["where"] for row in self.contents.ledger}
-        return typeset.document(study["title"], paper, study["errata"], self.scripts, places)
+        return typeset.document(study["title"], paper, study["errata"], self.scripts, self.contents.rows)
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
@@ -231,10 +158,9 @@ class Site:
         assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        pages = searching.hits_of_pages(self.pages_of_studies, self.titles, self.terms)
-        texts = searching.texts(self.contents, self.titles) | {page: text for page, (_, text) in pages.items()}
-        hits = searching.hits(self.contents, self.titles) | {page: hit for page, (hit, _) in pages.items()}
-        search = _script("texts", texts) + _script("hits", hits)
+        hits = searching.hits(self.contents, self.pages_of_studies, self.titles, self.terms)
+        search = _script("texts", {key: hit.searched for key, hit in hits.items()})
+        search += _script("hits", {key: hit.shown for key, hit in hits.items()})
         return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
@@ -255,7 +181,7 @@ class Site:
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "quoted": markup.quoted}
         environment.filters |= {"plain": markup.plain, "numbers": markup.numbers}
         environment.filters |= {"margin": evidence.margin, "counted": _counted}
-        environment.filters["linked"] = partial(linked, known={row["id"] for row in self.contents.ledger})
+        environment.filters["linked"] = partial(linked, known=self.contents.rows)
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
@@ -269,18 +195,18 @@ class Site:
     def _notes(self, study: str) -> Notes:
         if study not in self.pages_of_studies:
             return Notes()
-        rows = {row["id"]: row for row in self.contents.ledger}
         pictures = {
             figure.name: (figure.picture, *figure.size) for figure in self.contents.products_of(study, "figures")
         }
-        return notes(page_md.with_facts(self.pages_of_studies[study].notes, rows), rows, pictures)
+        return notes(
+            page_md.with_facts(self.pages_of_studies[study].notes, self.contents.rows), self.contents.rows, pictures
+        )
 
-    def _study(self, name: str) -> StudyPage:
+    def _study(self, name: str) -> views.Shown:
         study = views.study(
             name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
         )
         page = self.pages_of_studies.get(name)
-        rows = {row["id"]: row for row in self.contents.ledger}
         figures = {figure.name: figure for figure in study["figures"]}
         concept = page.items.concept if page else None
         if page and concept and concept.figure not in figures:
@@ -291,7 +217,7 @@ class Site:
         return {
             **study,
             "heading": page.title if page else self.titles[name],
-            "story": stories.story(page, rows, figures, self.terms) if page else None,
+            "story": stories.story(page, self.contents.rows, figures, self.terms) if page else None,
             "source": page.items.paper if page else None,
             "concept": concept,
             "illustration": figures[concept.figure] if concept else None,
@@ -299,7 +225,7 @@ class Site:
             "differing": [setting for setting in settings if setting.differs],
         }
 
-    def _claim(self, claim: Row, place: int) -> ClaimPage:
+    def _claim(self, claim: Row, place: int) -> views.Shown:
         before, after = self._neighbors(place)
         chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
         return {
@@ -314,7 +240,7 @@ class Site:
             "after": after,
         }
 
-    def _overview(self) -> IndexPage:
+    def _overview(self) -> views.Shown:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
@@ -335,14 +261,13 @@ class Site:
 
     def _summaries(self) -> dict[str, dict[str, str]]:
         """Study of the run -> what its paper claims, what breaks, what survives."""
-        rows = {row["id"]: row for row in self.contents.ledger}
         return {
-            name: {key: page_md.with_facts(sentence, rows) for key, sentence in page.items.summary}
+            name: {key: page_md.with_facts(sentence, self.contents.rows) for key, sentence in page.items.summary}
             for name, page in self.pages_of_studies.items()
             if name in self.titles and page.items.summary
         }
 
-    def _ledger(self) -> LedgerPage:
+    def _ledger(self) -> views.Shown:
         ledger = self.contents.ledger
         return {
             "ledger": ledger,
@@ -352,7 +277,7 @@ class Site:
             "kinds": sorted({claim["kind"] for claim in ledger}),
         }
 
-    def _provenance(self) -> ProvenancePage:
+    def _provenance(self) -> views.Shown:
         records = self.contents.manifest["costs"]
         return {
             "manifest": self.contents.manifest,
@@ -361,7 +286,8 @@ class Site:
             "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
         }
 
-    def _scales(self, id: str) -> list[Scale]:
+    def _scales(self, id: str) -> list[dict[str, str]]:
+        """The claim in each reference run: verdict, samples, and what an undecided one needs."""
         rows = [(name, frame.loc[id]) for name, frame in self.references.items() if id in frame.index]
         return [
             {

@@ -37,7 +37,7 @@ class Card:
 
 def cards(pages: Mapping[str, Page], contents: Contents) -> list[Card]:
     """Summary boxes of the selected claims that the run decided."""
-    claims = {row["id"]: row for row in contents.ledger}
+    claims = contents.rows
     figures = {f"{product.study}/{product.name}": product for product in contents.products if product.kind == "figures"}
     return [
         Card(

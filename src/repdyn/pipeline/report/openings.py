@@ -46,7 +46,7 @@ def animations(declared: Mapping[str, Opening], contents: Contents) -> list[Anim
 
 
 def _animation(study: str, opening: Opening, contents: Contents) -> Iterator[Animation]:
-    claim = next((row for row in contents.ledger if row["id"] == opening.claim), None)
+    claim = contents.rows.get(opening.claim)
     file = f"{study}/data/{opening.dataset}.nc"
     if claim is None or file not in contents.manifest["content"]:
         return
