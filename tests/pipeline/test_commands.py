@@ -63,7 +63,7 @@ def test_help_and_snakefile_import_no_numerical_package():
     imported, shown = imported_by("-m", "repdyn", "--help")
     assert not (HEAVY | {"pydantic"}) & imported
     assert all(name in shown for name in COMMANDS)
-    modules = ("config.configuration", "run.machine.checkout", "run.declare.workflow")
+    modules = ("config.configuration", "run.machine.environment", "run.declare.workflow")
     imported, _ = imported_by("-c", ";".join(f"import repdyn.pipeline.{module}" for module in modules))
     assert not HEAVY & imported
 

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 from repdyn.base import images
 from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import load
-from repdyn.pipeline.run.machine import checkout, readiness
+from repdyn.pipeline.run.machine import environment, readiness
 
 
 def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_path):
@@ -20,11 +20,11 @@ def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_pa
     monkeypatch.setenv("PATH", os.pathsep.join(["/a", python, "/b"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/c", "", str(tmp_path)]))
     for _ in range(2):
-        checkout.put_first(tmp_path)
+        environment.put_first(tmp_path)
         assert os.environ["PATH"].split(os.pathsep) == [python, "/a", "/b"]
         assert os.environ["PYTHONPATH"].split(os.pathsep) == [str(tmp_path), "/c"]
     monkeypatch.delenv("PYTHONPATH")
-    checkout.put_first(tmp_path)
+    environment.put_first(tmp_path)
     assert os.environ["PYTHONPATH"] == str(tmp_path)
 
 

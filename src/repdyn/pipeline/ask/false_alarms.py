@@ -28,7 +28,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     Args:
         root: results of a finished run; its datasets record how they were computed.
         seeds: further seeds of the run to try.
-        seconds: a claim counts as cheap if computing all its datasets takes at most this long.
+        seconds: a claim counts as cheap if its datasets with all their inputs took at most this long.
 
     Returns:
         One row per claim: id, derived rate, seeds, refutations (a decided verdict that differs from the run's),
@@ -47,7 +47,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     for study, rows in sampled.groupby("study", sort=False):
         remaker = Remaker(root, str(study))
         known = {claim.id: claim for claim in claims.claims_of(*load_modules(str(study), "claims"))}
-        cheap = {id: known[id] for id in rows.index if remaker.cheap(known[id].data, seconds)}
+        cheap = {id: known[id] for id in rows.index if remaker.seconds(known[id].data) <= seconds}
         counts = _count(remaker, cheap, seeds) if cheap else {}
         counted += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
     if not counted:

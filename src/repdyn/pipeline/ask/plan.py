@@ -167,8 +167,9 @@ def _times(expected: Expected, cores: Sequence[int]) -> list[str]:
     seconds, before = _seconds(expected), needs(job for job, _ in expected)
     lines = ["", f"{'cores':>5}{'minutes':>12}{'efficiency':>12}"]
     for number in cores:
-        when = schedule(seconds, before, number)
-        lines.append(f"{number:>5}{_short(when.seconds / 60):>12}{_short(100 * when.efficiency):>10} %")
+        took = schedule(seconds, before, number)
+        efficiency = sum(seconds.values()) / (number * took) if took else 1.0
+        lines.append(f"{number:>5}{_short(took / 60):>12}{_short(100 * efficiency):>10} %")
     return lines
 
 

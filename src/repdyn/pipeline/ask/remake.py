@@ -1,96 +1,57 @@
-"""Datasets of a finished run, recomputed from its records with another seed or with changed code."""
+"""Datasets of a finished run, recomputed from its records with another seed."""
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from repdyn.pipeline.run.declare.jobs import Member, input_paths
 from repdyn.pipeline.run.execute import members, records
 from repdyn.pipeline.run.kinds import simulate
-
-SHARE = 30.0  # most datasets of one job, and its start-up in seconds: the share of its cost that may belong to others
-START_UP = 10.0
 
 
 class Remaker:
     """Recomputes the datasets of one study.
 
     Args:
-        root: results of a finished run, `results/<run>`.
+        root: results of a finished run, `results/<run>`, with its logs next to them or its costs in its manifest.
         study: name of the study.
     """
 
     def __init__(self, root: Path, study: str) -> None:
         self.root, self.study = root, study
-        self._seconds: dict[str, float] = {}
+        recorded = records.of_run(root.name, root.absolute().parents[1])
+        jobs = (record["job"] for record in recorded if record["job"]["kind"] == "simulate")
+        self._members: dict[str, Member] = {member["outputs"][0]: member for job in jobs for member in job["members"]}
+        seconds = (pair for record in recorded for pair in record.get("file_cpu_seconds", {}).items())
+        self._seconds = {file.removeprefix(f"results/{root.name}/"): took for file, took in seconds}
 
-    def cheap(self, names: Iterable[str], seconds: float) -> bool:
-        """Whether recomputing datasets with all their inputs takes at most this long, by trying.
+    def seconds(self, names: Iterable[str]) -> float:
+        """CPU seconds that datasets took with all their inputs; infinite where one has no record."""
+        files = [self._files(name) for name in names]
+        behind = {file for own in files for file in self._behind(own)}
+        known = all(files) and behind <= self._seconds.keys()
+        return sum(self._seconds[file] for file in behind) if known else math.inf
 
-        Datasets of other studies are not cheap; datasets of jobs that took far longer are rejected without trying.
-        """
-        tried = (self._timed(name) if self._recorded(name) <= SHARE * seconds + START_UP else np.inf for name in names)
-        return sum(tried) <= seconds
-
-    def datasets(self, names: Iterable[str], seed: int | None = None) -> members.Inputs:
-        """The named datasets, recomputed with all their inputs; with the run's seed if none is given."""
+    def datasets(self, names: Iterable[str], seed: int) -> members.Inputs:
+        """The named datasets, recomputed with all their inputs from another seed."""
         with tempfile.TemporaryDirectory() as folder:
-            inputs = {name: self._paths(name) for name in names}
-            asked: Member = {"code": "", "inputs": inputs, "outputs": []}
+            asked: Member = {"code": "", "inputs": {name: self._paths(name) for name in names}, "outputs": []}
             for file in input_paths([asked]):
                 self._make(file, Path(folder), seed)
             return members.read_inputs(asked, Path(folder))
 
-    def stored(self, names: Iterable[str]) -> members.Inputs:
-        """The named datasets as the run has them."""
-        inputs = {name: self._paths(name) for name in names}
-        return members.read_inputs({"code": "", "inputs": inputs, "outputs": []}, self.root)
+    def _behind(self, files: Iterable[str]) -> Iterator[str]:
+        """Files of datasets and of their inputs, except the images."""
+        for file in files:
+            if file in self._members:
+                yield file
+                yield from self._behind(input_paths([self._members[file]]))
 
-    def members(self, name: str) -> list[Member]:
-        """The tasks that computed a dataset: one, or one per variant."""
-        return [self._members[file] for file in self._files(name) if file in self._members]
-
-    @cached_property
-    def _records(self) -> Sequence[Mapping[str, Any]]:
-        """The run's records, from the logs next to its results or from its manifest."""
-        return records.of_run(self.root.name, self.root.absolute().parents[1])
-
-    @cached_property
-    def _members(self) -> dict[str, Member]:
-        """File in the results -> the task that created it."""
-        simulations = (record["job"] for record in self._records if record["job"]["kind"] == "simulate")
-        return {member["outputs"][0]: member for job in simulations for member in job["members"]}
-
-    @cached_property
-    def _costs(self) -> dict[str, float]:
-        """File in the results -> CPU seconds of the job that created it."""
-        home = f"results/{self.root.name}/"
-        return {file.removeprefix(home): job["cpu_seconds"] for job in self._records for file in job["outputs"]}
-
-    def _timed(self, name: str) -> float:
-        if name not in self._seconds:
-            began = time.process_time()
-            self.datasets([name])
-            self._seconds[name] = time.process_time() - began
-        return self._seconds[name]
-
-    def _recorded(self, name: str) -> float:
-        """CPU seconds of the most expensive job behind a dataset; infinite for datasets of other studies."""
-        jobs = self.members(name)
-        if not jobs or any(job["study"] != self.study for job in jobs):
-            return np.inf
-        behind = {other for job in jobs for other in job["inputs"] if other != "images"}
-        return max([self._costs[job["outputs"][0]] for job in jobs] + [self._recorded(other) for other in behind])
-
-    def _make(self, file: str, folder: Path, seed: int | None) -> None:
+    def _make(self, file: str, folder: Path, seed: int) -> None:
         if (folder / file).exists():
             return
         if file not in self._members:  # the images
@@ -100,7 +61,7 @@ class Remaker:
         member = self._members[file]
         for other in input_paths([member]):
             self._make(other, folder, seed)
-        simulate.run(member if seed is None else member | {"seed": seed}, folder, None)
+        simulate.run(member | {"seed": seed}, folder, None)
 
     def _paths(self, name: str) -> str | dict[str, str]:
         """File of a dataset, or variant -> file, as a job file names them."""

@@ -16,7 +16,7 @@ from repdyn.base import markup
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import named
 from repdyn.base.verdicts import REFUTED, UNDECIDED
-from repdyn.pipeline import kept_runs, replies, studies
+from repdyn.pipeline import kept_runs, studies
 from repdyn.pipeline.config.messages import not_one_of
 from repdyn.pipeline.report import (
     captions,
@@ -25,6 +25,7 @@ from repdyn.pipeline.report import (
     listings,
     openings,
     page_md,
+    replies,
     rests_on,
     searching,
     settings_sources,

@@ -25,9 +25,9 @@ from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import captions
 from repdyn.pipeline.run.declare import whole
 from repdyn.pipeline.run.execute import trials
-from repdyn.pipeline.run.machine import checkout, readiness
+from repdyn.pipeline.run.machine import environment, readiness
 
-checkout.put_first(WORKFLOW / "src")
+environment.put_first(WORKFLOW / "src")
 collect_seldom()
 
 # Used as a module of another workflow, its configuration files are not ours: what it hands on stands in `config`.
