@@ -10,7 +10,7 @@ import pytest
 
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.pipeline.ask import decide
-from repdyn.pipeline.ask.decide import Cost, Need
+from repdyn.pipeline.ask.decide import Need
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.graph import read_study
 
@@ -56,7 +56,7 @@ def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorte
         "c-4": decide.Wanted(None, "a boundary case"),
         "c-6": decide.Wanted(2, "four times", {("drawn", "trials"): 6}, 4.0),
     }
-    examined, costs = [], {"a file": Cost("a job", 1.0, True)}
+    examined, costs = [], {"a file": 1.0}
 
     def wanted(row, evidence, settings):
         examined.append((row["id"], [part["part"] for part in evidence], settings))
@@ -92,73 +92,36 @@ def test_unfinished_runs_and_runs_without_costs_are_rejected():
         decide._costs("mine")
 
 
-KEEPING = {"loss", "rate"}
-EXPERIMENTS = ("first", "loss", "rate", "last")
+def test_more_trials_cost_the_new_ones_and_analyses_in_full(monkeypatch):
+    """Two thirds of three times as many are new where finished trials are cached; other files and studies cost nothing.
 
-
-@pytest.fixture
-def job(monkeypatch):
-    """A record of a job with tasks of every kind; two of its four experiments cache trials."""
-    parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
-    experiments = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
-    monkeypatch.setattr(decide, "read_study", {"s": SimpleNamespace(experiments=experiments)}.__getitem__)
-    members = [
-        {"source": "digits", "outputs": ["data/images.nc"]},
-        {"study": "s", "function": "figures:loss", "outputs": ["s/figures/loss.svg"]},
-        {"study": "s", "paper": "a paper", "outputs": ["s/claims.csv"]},
-    ]
-    members += [
-        {"study": "s", "paper": "a paper", "function": f"experiments.a:{name}", "outputs": [f"s/data/{name}.nc"]}
-        for name in EXPERIMENTS
-    ]
-    outputs = {f"results/mine/{file}": f"digest of {file}" for member in members for file in member["outputs"]}
-    return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
-
-
-def test_dataset_costs_its_experiment_or_the_whole_job(job, monkeypatch):
-    seconds = {"results/mine/s/data/loss.nc": 8.0, "results/mine/s/data/last.nc": 9.5}
-    seconds |= {"results/mine/s/figures/loss.svg": 2.0}
-    monkeypatch.setattr(decide.records, "of_run", lambda run: [job | {"file_cpu_seconds": seconds}])
-    whole = Cost("s/all", 70.5, True)
-    unknown = ("data/images.nc", "s/figures/loss.svg", "s/claims.csv", "s/data/first.nc", "s/data/rate.nc")
-    assert decide._costs("mine") == dict.fromkeys(unknown, whole) | {
-        "s/data/loss.nc": Cost("s/all:s/data/loss.nc", 8.0, True),
-        "s/data/last.nc": Cost("s/all:s/data/last.nc", 9.5, False),
-    }
-
-
-def test_files_of_other_runs_cost_nothing_and_the_last_job_that_wrote_a_file_counts(job, monkeypatch):
-    """A run that starts as a copy of another may have records of it."""
-    file = "results/mine/s/data/first.nc"
-    before = job | {"log": "s/before", "cpu_seconds": 3.0, "outputs": {file: "old"}, "finished": "1"}
-    apart = job | {"log": "s/apart", "outputs": {"results/mine-decided/s/data/first.nc": "x"}, "finished": "3"}
-    latest = job | {"outputs": {file: "new", "results/minedata/s/a.nc": "y"}}
-    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
-    assert decide._costs("mine") == {"s/data/first.nc": Cost("s/all", 70.5, True)}
-
-
-def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypatch):
-    """Two thirds of three times as many are new; the two analyses are one job, which computes all."""
+    A run that starts as a copy of another may have records of it; the last job that wrote a file counts.
+    """
     reads = {"deep": ["fit"], "loss": [], "apart": ["other"], "rate": [], "fit": ["other", "rate"], "other": []}
     sections = {"loss": ["a"], "rate": ["d", "b"], "other": ["c"]}
-    graph = SimpleNamespace(experiments={name: SimpleNamespace(reads=own) for name, own in reads.items()})
+    keeping = {"loss", "rate"}
+    graph = SimpleNamespace(
+        experiments={
+            name: SimpleNamespace(reads=own, parameters={"checkpoint"} & {name in keeping and "checkpoint"})
+            for name, own in reads.items()
+        }
+    )
     monkeypatch.setattr(decide, "read_study", lambda study: graph if study == "s" else None)
     monkeypatch.setattr(
         decide, "counts", lambda study, graph, name: [(part, "seeds") for part in sections.get(name, [])]
     )
-    costs = {
-        "s/data/other.nc": Cost("s/other", 900.0, True),
-        "s/data/loss.nc": Cost("s/loss", 10.0, True),
-        "s/data/rate/x.nc": Cost("s/rate-x", 20.0, True),
-        "s/data/rate/y.nc": Cost("s/rate-y", 30.0, True),
-        "s/data/rate_more.nc": Cost("s/more", 700.0, True),
-        "s/data/fit.nc": Cost("s/measures", 5.0, False),
-        "s/data/deep.nc": Cost("s/measures", 5.0, False),
-        "s/data/apart.nc": Cost("s/apart", 800.0, False),
-        "t/data/loss.nc": Cost("t/loss", 600.0, False),
-    }
+    costs = {"s/data/other": 900, "s/data/loss": 10, "s/data/rate/x": 20, "s/data/rate/y": 30, "s/data/rate_more": 700}
+    costs |= {"s/data/fit": 5, "s/data/deep": 6, "s/data/apart": 800, "t/data/loss": 600}
+    seconds = {f"results/mine/{name}.nc": float(took) for name, took in costs.items()}
+    latest = {"outputs": dict.fromkeys(seconds, ""), "file_cpu_seconds": seconds, "finished": "2"}
+    before = {"outputs": latest["outputs"], "file_cpu_seconds": dict.fromkeys(seconds, 1e3), "finished": "1"}
+    copied = {"results/mine-decided/s/data/loss.nc": 9.0}
+    apart = {"outputs": copied, "file_cpu_seconds": copied, "finished": "3"}
+    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
     trial_settings = {("a", "seeds"): 3, ("b", "seeds"): 4}
-    assert decide._seconds("s", trial_settings, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
+    known = decide._costs("mine")
+    assert known == {f"{name}.nc": took for name, took in costs.items()}
+    assert decide._seconds("s", trial_settings, 3.0, known) == 2 * (10 + 20 + 30) + 3 * (5 + 6)
 
 
 # Analyses within a budget

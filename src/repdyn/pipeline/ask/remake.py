@@ -26,8 +26,7 @@ class Remaker:
         recorded = records.of_run(root.name, root.absolute().parents[1])
         jobs = (record["job"] for record in recorded if record["job"]["kind"] == "simulate")
         self._members: dict[str, Member] = {member["outputs"][0]: member for job in jobs for member in job["members"]}
-        seconds = (pair for record in recorded for pair in record.get("file_cpu_seconds", {}).items())
-        self._seconds = {file.removeprefix(f"results/{root.name}/"): took for file, took in seconds}
+        self._seconds = records.seconds_by_file(recorded, root.name)
 
     def seconds(self, names: Iterable[str]) -> float:
         """CPU seconds that datasets took with all their inputs; infinite where one has no record."""

@@ -26,7 +26,6 @@ from repdyn.pipeline.report import (
     openings,
     page_md,
     replies,
-    rests_on,
     searching,
     settings_sources,
     single,
@@ -236,7 +235,7 @@ class Site:
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
             "headline": titles.title(claim["message"] or claim["statement"]),
-            "rests_on": rests_on.sections(claim, self.contents, self._settings[claim["study"]]),
+            "rests_on": settings_sources.behind_claim(claim, self.contents, self._settings[claim["study"]]),
             "before": before,
             "after": after,
         }

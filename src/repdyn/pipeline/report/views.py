@@ -13,7 +13,6 @@ from repdyn.base.declarations import Explorer
 from repdyn.base.facts import shown_facts
 from repdyn.base.verdicts import DECIDED, DEPENDS, OUTCOMES, STATUSES, UNDECIDED
 from repdyn.pipeline import open_claims, studies
-from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
 from repdyn.pipeline.report.contents import Contents, Product, Row
 from repdyn.pipeline.report.errata import errata as errata_of
@@ -22,6 +21,7 @@ from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.report.texts import TERMS
+from repdyn.pipeline.run.execute.records import Record
 from repdyn.pipeline.run.kinds.ledger import overlay
 
 PROVED = ("identity", "bound", "limit")
@@ -202,9 +202,9 @@ def explained(parts: Sequence[Part], curves: Sequence[Curve]) -> list[str]:
     return [name for name in TERMS if used.get(name, name in kinds)]
 
 
-def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
+def costs(records: Iterable[Record], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
     """Jobs, core-minutes and peak memory of each study; shared jobs last."""
-    by_study: dict[str, list[JobCost]] = {}
+    by_study: dict[str, list[Record]] = {}
     for record in records:
         study, _, job = record["log"].partition("/")
         by_study.setdefault(study if job else "", []).append(record)
