@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from markupsafe import Markup
 
@@ -41,7 +41,7 @@ class Part:
         measured: the number with its unit, or words.
         qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
         required: the allowed region, as text; empty if it is not numeric.
-        drawing: interval and region; None if there is nothing to plot.
+        drawing: interval and region in pixels; empty if there is nothing to plot.
         outcome: passes, fails, undecided or depends.
         margin: the margin, as text.
         reason: reason for the size of tolerance or region.
@@ -55,7 +55,7 @@ class Part:
     measured: Markup
     qualifier: Markup
     required: Markup
-    drawing: Drawing | None
+    drawing: Mapping[str, Any]
     outcome: str
     margin: Markup
     reason: Markup
@@ -156,45 +156,27 @@ def _allowed(row: Row) -> tuple[float | None, float | None]:
 # Drawing
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A line with the required region shaded, the interval as a bar and the measured number as a dot, in pixels.
+def drawing(row: Row) -> dict[str, Any]:
+    """Places in pixels for a line with the required region shaded, the interval as a bar, the measured number as a dot.
 
-    Attributes:
-        outcome: passes, fails, undecided or depends.
-        label: alternative text.
-        region: left end and width of the required region.
-        bounds: places of its bounds inside the drawing.
-        interval: left end and width of the interval, if there is one.
-        value: place of the measured number, or of the middle of its interval.
+    Spans are a left end and a width. Empty if the row of evidence has no region, or a number that is not finite.
     """
-
-    outcome: str
-    label: str
-    region: tuple[float, float]
-    bounds: list[float]
-    interval: tuple[float, float] | None
-    value: float
-
-
-def drawing(row: Row) -> Drawing | None:
-    """Drawing of a row of evidence; None if it has no region, or a number that is not finite."""
     value, low, high = (number(row[name]) for name in ("value", "interval_low", "interval_high"))
     bottom, top = _allowed(row)
     points = [number for number in (value, low, high) if number is not None]
     bounds = [bound for bound in (bottom, top) if bound is not None and math.isfinite(bound)]
     if bottom is None or top is None or not bounds or not points or not all(map(math.isfinite, points)):
-        return None
+        return {}
     place = _axis(points, bounds)
     center = value if value is not None else (points[0] + points[-1]) / 2
-    return Drawing(
-        outcome=row["outcome"],
-        label=f"measured: {row['measured']}; required: {_required(row).striptags()}; {row['outcome']}",
-        region=_span(place(bottom), place(top)),
-        bounds=[x for x in map(place, bounds) if 0 < x < WIDTH],
-        interval=None if low is None or high is None else _span(place(low), place(high)),
-        value=min(WIDTH - 5, max(5.0, place(center))),
-    )
+    return {
+        "outcome": row["outcome"],
+        "label": f"measured: {row['measured']}; required: {_required(row).striptags()}; {row['outcome']}",
+        "region": _span(place(bottom), place(top)),
+        "bounds": [x for x in map(place, bounds) if 0 < x < WIDTH],
+        "interval": None if low is None or high is None else _span(place(low), place(high)),
+        "value": min(WIDTH - 5, max(5.0, place(center))),
+    }
 
 
 def _span(left: float, right: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
@@ -18,40 +18,6 @@ WIDTH, LEFT, TOP, CURVE, LINE = 720.0, 262.0, 6.0, 130.0, 15.0  # pixels of the 
 WIDEST_COLUMN = 26.0
 
 
-class Column(NamedTuple):
-    """One reading in pixels: its value as a dot, its region as a rectangle, its interval as a line."""
-
-    outcome: str
-    x: float
-    y: float
-    region: tuple[float, float, float, float] | None
-    interval: tuple[float, float] | None
-
-
-class Option(NamedTuple):
-    """One option in words, at a height, and a mark under each reading: class, place and radius."""
-
-    words: str
-    y: float
-    marks: list[tuple[str, float, float]]
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A specification curve: a column per reading, numbers on the vertical axis with their heights, the options below.
-
-    Attributes:
-        size: width and height, pixels.
-        label: alternative text.
-    """
-
-    size: tuple[float, float]
-    label: str
-    columns: list[Column]
-    ticks: list[tuple[float, float]]
-    options: list[Option]
-
-
 @dataclass(frozen=True)
 class Curve:
     """The readings of one part of a check.
@@ -62,7 +28,7 @@ class Curve:
         counts: number of readings with each outcome, in words.
         turns_on: options with which all readings pass or all fail, a sentence with `$...$`; empty if the files are
             missing.
-        drawing: the specification curve.
+        drawing: the specification curve in pixels.
         rows: choices, measured value and outcome of each reading.
     """
 
@@ -70,7 +36,7 @@ class Curve:
     part: str
     counts: str
     turns_on: str
-    drawing: Drawing
+    drawing: Mapping[str, Any]
     rows: Sequence[tuple[Markup, Markup, str]]
 
 
@@ -139,27 +105,28 @@ def _options(rows: Sequence[Row]) -> list[tuple[str, str]]:
     )
 
 
-def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> Drawing:
+def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """A column per reading, numbers on the vertical axis with their heights, below a line of marks for each option."""
     step = min(WIDEST_COLUMN, (WIDTH - LEFT) / len(rows))
     scale, bottom = _Scale(rows), TOP + CURVE + 10
     places = [LEFT + (number + 0.5) * step for number in range(len(rows))]
-    return Drawing(
-        size=(LEFT + step * len(rows) + 6, bottom + LINE * len(options) + 4),
-        label=_label(rows),
-        columns=[_column(row, x, step, scale) for row, x in zip(rows, places, strict=True)],
-        ticks=[(value, scale(value) + 4) for value in scale.ticks],
-        options=[_option(choice, rows, places, bottom + (k + 0.5) * LINE) for k, choice in enumerate(options)],
-    )
+    return {
+        "size": (LEFT + step * len(rows) + 6, bottom + LINE * len(options) + 4),
+        "label": _label(rows),
+        "columns": [_column(row, x, step, scale) for row, x in zip(rows, places, strict=True)],
+        "ticks": [(value, scale(value) + 4) for value in scale.ticks],
+        "options": [_option(choice, rows, places, bottom + (k + 0.5) * LINE) for k, choice in enumerate(options)],
+    }
 
 
-def _option(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> Option:
+def _option(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> dict[str, Any]:
+    """An option in words, and a mark under each reading with it: class, place and radius."""
     name, option = choice
-    taken = [_choices(row)[name] == option for row in rows]
     marks = [
-        (row["outcome"] if own else "open", x, 3.2 if own else 1.2)
-        for row, x, own in zip(rows, places, taken, strict=True)
+        (row["outcome"], x, 3.2) if _choices(row)[name] == option else ("open", x, 1.2)
+        for row, x in zip(rows, places, strict=True)
     ]
-    return Option(f"{name}: {_short(option, 34 - len(name))}", y, marks)
+    return {"words": f"{name}: {_short(option, 34 - len(name))}", "y": y, "marks": marks}
 
 
 def _short(option: str, most: int) -> str:
@@ -173,16 +140,17 @@ def _label(rows: Sequence[Row]) -> str:
     )
 
 
-def _column(row: Row, x: float, step: float, scale: _Scale) -> Column:
+def _column(row: Row, x: float, step: float, scale: _Scale) -> dict[str, Any]:
+    """One reading: its value as a dot, its region as a rectangle, its interval as a line."""
     names = ("region_low", "region_high", "interval_low", "interval_high")
     low, high, start, end = (number(row[name]) for name in names)
-    region = interval = None
+    center, region, interval = _center(row), None, None
     if low is not None and high is not None:
         region = x - step / 2, scale(high), step, max(scale(low) - scale(high), 1)
     if start is not None and end is not None:
         interval = scale(start), scale(end)
-    center = _center(row)
-    return Column(row["outcome"], x, TOP + CURVE if center is None else scale(center), region, interval)
+    y = TOP + CURVE if center is None else scale(center)
+    return {"outcome": row["outcome"], "x": x, "y": y, "region": region, "interval": interval}
 
 
 class _Scale:
