@@ -1,6 +1,5 @@
 """`repdyn decide`: needs and costs of open claims, analyses within a budget, a run that starts from another."""
 
-import csv
 import json
 import os
 from pathlib import Path
@@ -13,12 +12,6 @@ from repdyn.pipeline.ask import decide
 from repdyn.pipeline.ask.decide import Need
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.graph import read_study
-
-
-def write_rows(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
 
 
 def write_manifest(**configuration):
@@ -34,55 +27,6 @@ def _folder(tmp_path, monkeypatch):
 
 
 # What is open and what it costs
-
-
-def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorted_by_cost(monkeypatch):
-    open_ = decide.UNDECIDED
-    ledger = [
-        ("b-1", open_, "", "t", "loss"),
-        ("b-2", "holds", "", "s", "loss"),
-        ("a-3", open_, "", "s", "loss rate"),
-        ("c-4", open_, "", "u", "rate"),
-        ("c-6", open_, "", "t", "loss"),
-    ]
-    write_rows(Path("results/mine/claims.csv"), ("id", "verdict", "note", "study", "datasets"), *ledger)
-    evidence = [("a-3", "left"), ("b-1", "sum"), ("b-2", "rest"), ("a-3", "right"), ("c-4", "")]
-    write_rows(Path("results/mine/evidence.csv"), ("id", "part"), *evidence)
-    settings = {"s": {"trained": {"seeds": 3}}, "t": {"drawn": {"trials": 5}}, "u": {"chains": {"runs": 7}}}
-    write_manifest(**settings)
-    wants = {
-        "b-1": decide.Wanted(1, "twice", {("drawn", "trials"): 5}, 2.0),
-        "a-3": decide.Wanted(3, "5 along seed", {("trained", "seeds"): 3}, 5.0, seen=False),
-        "c-4": decide.Wanted(None, "a boundary case"),
-        "c-6": decide.Wanted(2, "four times", {("drawn", "trials"): 6}, 4.0),
-    }
-    examined, costs = [], {"a file": 1.0}
-
-    def wanted(row, evidence, settings):
-        examined.append((row["id"], [part["part"] for part in evidence], settings))
-        return wants[row["id"]]
-
-    prices = {("t", 5, 2.0): 50.0, ("s", 3, 5.0): 30.0, ("t", 6, 4.0): 40.0}
-    monkeypatch.setattr(decide, "wanted", wanted)
-    monkeypatch.setattr(decide, "_costs", lambda run: costs if run == "mine" else {})
-    monkeypatch.setattr(
-        decide, "_seconds", lambda study, trial_settings, factor, known: prices[study, *trial_settings.values(), factor]
-    )
-    found = decide.needs("mine")
-    assert [(need.id, need.study, need.doublings, need.factor, need.seen, need.seconds) for need in found] == [
-        ("a-3", "s", 3, 5.0, False, 30.0),
-        ("c-6", "t", 2, 4.0, True, 40.0),
-        ("b-1", "t", 1, 2.0, True, 50.0),
-        ("c-4", "u", None, 1.0, True, 0.0),
-    ]
-    assert examined == [
-        ("b-1", ["sum"], settings["t"]),
-        ("a-3", ["left", "right"], settings["s"]),
-        ("c-4", [""], settings["u"]),
-        ("c-6", [], settings["t"]),
-    ]
-    shown = decide.show(found)
-    assert [line.split()[0] for line in shown.splitlines()[1:]] == ["a-3", "c-6", "b-1", "c-4"]
 
 
 def test_unfinished_runs_and_runs_without_costs_are_rejected():
@@ -175,45 +119,6 @@ def test_too_few_trials_are_first_increased_to_what_an_interval_requires():
     assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
     assert not set(ids) & set(step.settings["run"]["looks"])
     assert decide.plan("mine", 100.0, found[:1]).settings["run"]["looks"] == {ids[1]: 4}
-
-
-GROWN = {  # study -> section -> datasets with more trials -> claims on them
-    "s": {"a": {"loss": ["x-1", "z-1"]}, "b": {"rate": ["x-2", "z-1"], "fit": ["x-9"]}, "c": {"cut": ["z-3", "x-4"]}},
-    "t": {"a": {"norm": ["y-3", "y-2", "y-6"]}, "b": {"other": ["y-7"]}},
-}
-
-
-@pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
-def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget, bought):
-    """x-4 needs twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
-    write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
-    datasets = {
-        study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
-    }
-    monkeypatch.setattr(
-        decide, "read_study", lambda study: SimpleNamespace(name=study, claims_of=datasets[study].__getitem__)
-    )
-    monkeypatch.setattr(
-        decide,
-        "_grown",
-        lambda study, graph, sections: [name for part in sorted(sections) for name in GROWN[graph.name][part]],
-    )
-    found = [
-        Need(1, "", {("a", "seeds"): 3}, 1.5, False, "y-6", "t", 5.0),
-        Need(2, "", {("a", "seeds"): 3, ("b", "runs"): 5}, 4.0, True, "x-1", "s", 10.0),
-        Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7, ("a", "seeds"): 3}, 2.0, True, "x-2", "s", 20.0),
-        Need(3, "", {("b", "seeds"): 2}, 8.0, False, "y-3", "t", 100.0),
-        Need(1, "", {("a", "seeds"): 3, ("c", "draws"): 7}, 2.0, True, "x-4", "s", 200.0),
-        Need(None, "", id="y-7", study="t"),
-    ]
-    step = decide.plan("mine", budget, iter(found))
-    assert [need.id for need in step.chosen] == bought
-    looks = {"x-1": 5, "w-0": 5, "y-2": 2, "z-1": 3, "x-2": 3, "x-9": 3}
-    settings = {"a": {"seeds": 12}, "b": {"runs": 20}}
-    if "x-2" in bought:
-        looks |= {"z-3": 2, "x-4": 2}
-        settings["c"] = {"draws": 14}
-    assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
 
 
 # Repeated analyses

@@ -51,14 +51,6 @@ def test_new_project_pins_all_required_packages_without_extras_and_local_tags(mo
     assert found["CONDA_GPU"] == found["CONDA_CPU"].replace("pytorch-cpu", "pytorch-gpu")
 
 
-def test_environment_record_has_versions_of_python_and_packages_and_names_kernels(monkeypatch):
-    versions = environment.versions()
-    assert list(versions) == ["python", *environment.PACKAGES]
-    assert versions["python"] == platform.python_version()
-    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
-    assert "OpenBLAS" in environment.kernels()
-
-
 def test_numbers_depend_on_machine_kernels_python_device_and_the_model_of_a_gpu(monkeypatch):
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
     monkeypatch.setattr(environment, "processor", lambda: "a CPU")

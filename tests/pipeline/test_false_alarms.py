@@ -1,7 +1,5 @@
 """Counting false alarms over seeds: which data are recomputed, what is counted, rates that are too high."""
 
-import csv
-import inspect
 import json
 from collections import Counter
 from pathlib import Path
@@ -10,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 from tests.pipeline import jobs_for_tests
 
-from repdyn.base import claims, datasets
-from repdyn.base.errors import RepdynError
-from repdyn.base.verdicts import UNDECIDED, Verdict
+from repdyn.base import datasets
+from repdyn.base.verdicts import UNDECIDED
 from repdyn.pipeline.ask import false_alarms, remake
 from repdyn.pipeline.ask.remake import Remaker
 
@@ -68,71 +65,6 @@ def test_recorded_seconds_count_inputs_and_variants_once(finished):
     wanted = {"loss": 100, "slopes": 101, "training": 7.5, "mean": 8.5, "joint": 113.5, "elsewhere": float("inf")}
     assert {name: finished.remaker.seconds([name]) for name in wanted} == wanted
     assert finished.remaker.seconds(["training", "mean", "slopes"]) == 109.5
-
-
-LEDGER = [  # study, id, verdict, false alarm
-    ("t", "t-1", "holds", "0.001"),
-    ("s", "s-3", "does not hold", "0.003"),
-    ("v", "v-1", "holds", "0.004"),
-    ("s", "s-2", "holds", ""),
-    ("s", "s-1", "holds", "0.002"),
-    ("s", "s-4", UNDECIDED, "0.001"),
-    ("u", "u-1", "holds", "0.001"),
-    ("s", "s-5", "holds", "0"),
-]
-CLAIMS = {  # by the number of the seed, ten times it in `rate`, a hundred times in `gap`
-    "s": {
-        "s-1": lambda loss: "holds" if loss > 2 else "does not hold",
-        "s-2": lambda loss: "holds",
-        "s-3": lambda gap, rate: "does not hold" if gap == 10 * rate < 500 else "holds",
-        "s-4": lambda rate: UNDECIDED,
-        "s-5": lambda rate: "does not hold",
-    },
-    "t": {"t-1": lambda rate: {30: "does not hold", 40: UNDECIDED, 50: UNDECIDED}.get(rate, "holds")},
-    "u": {"u-1": lambda loss, dear: "holds"},
-    "v": {"v-1": lambda loss: "holds"},
-}
-
-
-def test_sampled_decided_cheap_claims_are_counted_study_by_study(tmp_path, monkeypatch):
-    made = []
-
-    class Numbers(Remaker):
-        def __init__(self, root, study):
-            self.study = study
-
-        def seconds(self, names):
-            return 600.0 if "dear" in names else 2.0
-
-        def datasets(self, names, seed):
-            made.append((self.study, names, seed))
-            return {name: (seed - 10_000) * {"loss": 1, "rate": 10, "gap": 100}[name] for name in names}
-
-    def declared(study, kind):
-        def declare(id, status):
-            function = lambda *numbers: Verdict(status(*numbers))  # noqa: E731
-            function.__signature__ = inspect.signature(status)
-            return claims.claim(id, where="Theorem 1", kind="identity", states="S.")(function)
-
-        return [SimpleNamespace(**{id: declare(id, status) for id, status in CLAIMS[study].items()})]
-
-    with (tmp_path / "claims.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("study", "id", "verdict", "false_alarm"), *LEDGER])
-    monkeypatch.setattr(false_alarms, "load_modules", declared)
-    monkeypatch.setattr(false_alarms, "Remaker", Numbers)
-    counted = false_alarms.measure(tmp_path, seeds=5, seconds=2.0)
-    assert counted[["claim", "verdict", "derived_rate", "seeds", "refuted", "undecided"]].values.tolist() == [
-        ["t-1", "holds", 0.001, 5, 1, 2],
-        ["s-3", "does not hold", 0.003, 5, 1, 0],
-        ["s-1", "holds", 0.002, 5, 2, 0],
-        ["v-1", "holds", 0.004, 5, 0, 0],
-    ]
-    names = {"t": ["rate"], "s": ["gap", "loss", "rate"], "v": ["loss"]}
-    assert made == [(study, own, 10_000 + k) for study, own in names.items() for k in range(1, 6)]
-    with pytest.raises(RepdynError, match=r"1\.5"):
-        false_alarms.measure(tmp_path, seeds=5, seconds=1.5)
-    with pytest.raises(RepdynError, match="none"):
-        false_alarms.measure(tmp_path / "none", 1, 1.0)
 
 
 @pytest.mark.parametrize(
