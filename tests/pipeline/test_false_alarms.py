@@ -10,8 +10,8 @@ from tests.pipeline import jobs_for_tests
 
 from repdyn.base import datasets
 from repdyn.base.verdicts import UNDECIDED
-from repdyn.pipeline.ask import false_alarms, remake
-from repdyn.pipeline.ask.remake import Remaker
+from repdyn.pipeline.ask import false_alarms
+from repdyn.pipeline.ask.false_alarms import Remaker
 
 STUDY, RUN_SEED = "x_study", 5
 COSTS = {"loss": 100.0, "slopes": 1.0, "training/bn": 2.0, "training/he": 2.5, "training/default": 3.0, "mean": 1.0}
@@ -46,11 +46,11 @@ def finished(tmp_path, monkeypatch):
     ran = []
 
     def simulated(member, folder, checkpoints):
-        inputs = remake.members.read_inputs(member, folder)
+        inputs = false_alarms.members.read_inputs(member, folder)
         ran.append((member["outputs"][0], member["seed"]))
         datasets.write(jobs_for_tests.images(2 + len(inputs)), folder / member["outputs"][0])
 
-    monkeypatch.setattr(remake.simulate, "run", simulated)
+    monkeypatch.setattr(false_alarms.simulate, "run", simulated)
     return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
 
 

@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 import yaml
 
+from repdyn.base import files
 from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.new import added_claim, environments, filling, project
+from repdyn.pipeline.new import added_claim, environments, project
 
 TEMPLATE = {
     "README.md.in": "my_paper by my_paper: MyPaper, MyPaper; numpy @NUMPY@, python @PYTHON@, numpy @NUMPY@; my-other\n",
@@ -73,13 +74,13 @@ def test_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
         if stopped:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), filling.fresh(place):
+    with pytest.raises(KeyboardInterrupt), files.fresh(place):
         fill(stopped=True)
     assert [*(tmp_path / "a").rglob("*")] == ([place] if exists else [])
-    with filling.fresh(place):
+    with files.fresh(place):
         fill()
     for taken in (place, place / "one"):
-        with pytest.raises(ConfigError, match=str(taken)), filling.fresh(taken):
+        with pytest.raises(ConfigError, match=str(taken)), files.fresh(taken):
             pass
     assert set(written(place)) == {"one", "s/two", "s/t/three"}
 

@@ -256,7 +256,7 @@ def decide(
             break
         say(f"{today}: {len(wanted)} claims open; more trials for {', '.join(need.id for need in step.chosen)}")
         begin(today, name)
-        own = _joined(_written(file), step.settings)
+        own = _joined(yaml_positions.values(file) if file.is_file() else {}, step.settings)
         write_text(file, overlay(own, name))
         left -= (took := go_on(name, _with(options, file), cores))
         today = name
@@ -274,11 +274,6 @@ def _with(options: Iterable[str], file: Path) -> list[str]:
     place = words.index("--configfile") + 1 if "--configfile" in words else 0
     after = next((k for k in range(place, len(words)) if words[k].startswith("--")), len(words)) if place else 0
     return [*words[:after], str(file), *words[after:]] if place else ["--configfile", str(file), *words]
-
-
-def _written(file: Path) -> dict[str, Any]:
-    """What an earlier call wrote; empty before the first."""
-    return yaml_positions.values(file) if file.is_file() else {}
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from jinja2 import Template
 
 from repdyn.base.errors import DataError
+from repdyn.base.files import fresh
 from repdyn.pipeline.ask.compare import Comparison
-from repdyn.pipeline.new.filling import fresh
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{{ moved | length }} figures differ</title>
@@ -18,8 +18,8 @@ img { width: 100% }</style></head>
 <body><h1>{{ moved | length }} figures differ</h1>
 <div><p>left: {{ runs.old }}</p><p>right: {{ runs.new }}</p></div>
 {% for name in moved %}<h2>{{ name }}</h2>
-<div>{% for side, run in runs.items() %}{% if (run / name).is_file() %}<img src="{{ side }}/{{ name }}" alt="{{ side }}">
-{% else %}<p>not in this run</p>{% endif %}{% endfor %}</div>
+<div>{% for side, run in runs.items() %}{% if (run / name).is_file() %}
+<img src="{{ side }}/{{ name }}" alt="{{ side }}">{% else %}<p>not in this run</p>{% endif %}{% endfor %}</div>
 {% endfor %}</body></html>
 """
 

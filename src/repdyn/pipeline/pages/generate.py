@@ -49,7 +49,8 @@ def texts(root: Path) -> dict[str, str]:
     Raises:
         ValueError: a page lacks the marks.
     """
-    accepted, claims = accepted_verdicts(), _claims()
+    accepted = accepted_verdicts()
+    claims = [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
     references = kept_runs.ledgers(root / kept_runs.FOLDER)
     verdicts = {name: kept_runs.verdicts_of(frame) for name, frame in references.items()}
     generated = {
@@ -111,10 +112,6 @@ def _listed(claims: list[tuple[str, list[Claim]]], accepted: dict[str, Entry]) -
 
 def _shown(accepted: Entry) -> str:
     return f"{accepted['verdict']} (larger scales)" if "default" in accepted["undecided_at"] else accepted["verdict"]
-
-
-def _claims() -> list[tuple[str, list[Claim]]]:
-    return [(study, claims_of(*load_modules(study, "claims"))) for study in filter(claims_anything, STUDIES)]
 
 
 def _claim_row(study: str, claim: Claim, verdict: str) -> tuple[str, ...]:

@@ -21,9 +21,8 @@ from repdyn.pipeline.config.messages import not_one_of
 from repdyn.pipeline.report import (
     captions,
     evidence,
-    findings,
+    first_page,
     listings,
-    openings,
     page_md,
     replies,
     searching,
@@ -89,7 +88,7 @@ class Site:
         self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
         self.explorers = {name: study.explorer for name, study in declared.items()}
         opened = {name: study.opening for name, study in declared.items() if study.opening}
-        self.animations = openings.animations(opened, contents)
+        self.animations = first_page.animations(opened, contents)
         self.pages_of_studies = page_md.pages(self.folders)
         self.notes = {study: self._notes(study) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
@@ -100,7 +99,7 @@ class Site:
         self.replies = replies.of_studies(self.folders)
         self.scripts = scripts(self.folders)
         animated = {one.claim["id"] for one in self.animations}
-        cards = findings.cards(self.pages_of_studies, contents)
+        cards = first_page.cards(self.pages_of_studies, contents)
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = page_md.terms(self.pages_of_studies, TERMS)
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
@@ -180,7 +179,7 @@ class Site:
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "quoted": markup.quoted}
         environment.filters |= {"plain": markup.plain, "numbers": markup.numbers}
-        environment.filters |= {"margin": evidence.margin, "counted": _counted}
+        environment.filters |= {"margin": evidence.margin, "counted": lambda counts, status: dict(counts)[status]}
         environment.filters["linked"] = partial(linked, known=self.contents.rows)
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
@@ -306,10 +305,6 @@ class Site:
         around = (ledger[at] if 0 <= at < len(ledger) else None for at in (place - 1, place + 1))
         before, after = (row if row and row["study"] == study else None for row in around)
         return before, after
-
-
-def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
-    return dict(counts)[status]
 
 
 def _script(name: str, value: object) -> str:

@@ -311,11 +311,8 @@ class RunJobs:
         for parameter, annotation in function.parameters.items():
             if parameter in function.reads or parameter in OFFERED[1:]:
                 continue
-            every = {name: _model(getattr(sections, name), annotation) for name in type(sections).model_fields}
-            models = {name: model for name, model in every.items() if model}
+            models = sections_of(type(sections), function, annotation)
             names = list(models)
-            if len(names) > 1 and function.name in names:
-                names = [function.name]
             if len(names) > 1 or (parameter == "settings" and not names):
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
@@ -332,9 +329,20 @@ class RunJobs:
         return values | {parameter: entry for parameter, entry in entries.items() if entry is not None}
 
 
-def _model(section: Settings, annotation: str) -> type[Settings] | None:
-    """The section's class or the parent that has the annotation's name."""
-    return next((model for model in type(section).__mro__ if model.__name__ == annotation), None)
+def sections_of(settings: type[Settings], function: Function, annotation: str) -> dict[str, type[Settings]]:
+    """Sections whose model, or a parent of it, has the name that annotates a parameter, each with that model.
+
+    Of several the one with the experiment's name, if there is one.
+    """
+    fields = {name: field.annotation for name, field in settings.model_fields.items()}
+    models = {
+        name: model
+        for name, kind in fields.items()
+        if isinstance(kind, type)
+        for model in kind.__mro__
+        if model.__name__ == annotation and issubclass(model, Settings)
+    }
+    return {function.name: models[function.name]} if function.name in models else models
 
 
 def _of_variant(own: Settings | None, model: str, variant: Mapping[str, Any]) -> Any:
