@@ -1,10 +1,12 @@
-"""What a workflow sets and checks before its first job: paths, GPU and images."""
+"""What a workflow sets and checks before its first job: paths, GPU and images; on what machine trials depend."""
 
 import os
+import platform
 import sys
 import urllib.request
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import ROOT
@@ -26,6 +28,19 @@ def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_pa
     monkeypatch.delenv("PYTHONPATH")
     environment.put_first(tmp_path)
     assert os.environ["PYTHONPATH"] == str(tmp_path)
+
+
+def test_numbers_depend_on_machine_kernels_python_device_and_the_model_of_a_gpu(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
+    monkeypatch.setattr(environment, "processor", lambda: "a CPU")
+    cpu = {"machine": platform.machine(), "processor": "a CPU", "kernels": "Nehalem", "device": "cpu", "gpu": ""}
+    python = tuple(platform.python_version().split(".")[:2])
+    assert environment.numerics("cpu") == cpu | {"python": python}
+    torch = SimpleNamespace(cuda=SimpleNamespace(get_device_name=lambda device: f"model of {device}"))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    devices = ("cuda", "cuda:2", "cpu", "mps")
+    assert [environment.gpu_model(device) for device in devices] == ["model of cuda", "model of cuda:2", "", ""]
+    assert environment.numerics("cuda:1")["gpu"] == "model of cuda:1"
 
 
 # Readiness

@@ -101,10 +101,8 @@ def _animation(study: str, opening: Opening, contents: Contents) -> Iterator[Ani
     shown = _shown(datasets.read(contents.root / file), opening)
     if shown is None:
         return
-    start, end, numbers = (
-        {name: _rounded(shown[name].isel(time=place).values) for name in opening.shows}
-        for place in (0, -1, slice(None))
-    )
+    moments = (shown.isel(time=place) for place in (0, -1, slice(None)))
+    start, end, numbers = ({name: _rounded(data[name].values) for name in opening.shows} for data in moments)
     yield Animation(study, claim, opening.says.format(start=start, end=end), opening.label, numbers)
 
 
