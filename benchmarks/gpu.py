@@ -24,7 +24,7 @@ from torch import nn
 
 from repdyn.base.devices import choose_device
 from repdyn.base.errors import DataError
-from repdyn.base.graphs import replayable
+from repdyn.base.training import replayable
 from repdyn.diagnostics.compare import compare
 from repdyn.diagnostics.measure import measure
 from repdyn.diagnostics.summary import summarize

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import blas
 
-from repdyn.base.adam import adam_numbers
+from repdyn.base.training import adam_numbers
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 from repdyn.universality.methods.networks import LEAK, Weights
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from repdyn.base.adam import BETAS, EPSILON
+from repdyn.base.training import BETAS, EPSILON
 
 jax.config.update("jax_enable_x64", True)
 Values = Any

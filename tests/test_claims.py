@@ -95,49 +95,53 @@ def test_ids_are_unique_and_have_the_study_prefix(claims):
     assert set(ids) == set(accepted_verdicts())
 
 
-def test_claims_have_place_and_statement(claims):
-    lacking = [
-        claim.id
-        for _, claim in claims
-        if not (re.search(PLACE, claim.where) and claim.kind in KINDS and claim.states and claim.decided)
-    ]
-    assert lacking == []
+HOLDS = ("holds", "holds as corrected")
+THEOREM = re.compile("theorem|proposition|lemma|corollary", re.IGNORECASE)
+SECTION = re.compile("Abstract|Introduction|Discussion|Conclusion|Section|Appendix|Caption|Figure|Table")
 
 
-def test_claim_has_a_control_unless_it_cannot_be_tested(claims):
-    lacking = [
-        claim.id
-        for _, claim in claims
-        if (not claim.data if claim.controls else claim(*(xr.Dataset() for _ in claim.data)).status != "not testable")
-    ]
-    assert lacking == []
+def is_controlled(claim: Claim) -> bool:
+    if claim.controls:
+        return bool(claim.data)
+    return claim(*(xr.Dataset() for _ in claim.data)).status == "not testable"
 
 
-def test_claim_that_the_accepted_verdicts_refute_has_a_message(claims):
-    refuted = {id for id, entry in accepted_verdicts().items() if entry["verdict"] in REFUTED}
-    assert {claim.id for _, claim in claims if claim.message} == refuted
+RULES = {  # of a claim and its accepted verdict
+    "has place, kind, statement and decision": lambda claim, _: (
+        re.search(PLACE, claim.where) and claim.kind in KINDS and claim.states and claim.decided
+    ),
+    "has a control unless it cannot be tested": lambda claim, _: is_controlled(claim),
+    "has a message if refuted": lambda claim, verdict: bool(claim.message) is (verdict in REFUTED),
+    "refuted in substance has a defence": lambda claim, verdict: (
+        claim.kind_of_slip not in SLIPS[3:] or verdict == "holds" or claim.defence
+    ),
+}
+RULES_OF_PAPERS = {
+    "says how a counterexample of a theorem was sought": lambda claim, verdict: (
+        not THEOREM.search(claim.where) or verdict not in HOLDS or claim.sought
+    ),
+    "quotes its paper": lambda claim, _: claim.words,
+    "is placed in a section": lambda claim, _: SECTION.match(claim.where),
+    "has a severity if refuted": lambda claim, verdict: (
+        not (claim.correction or verdict in REFUTED) or claim.kind_of_slip in SLIPS
+    ),
+    "has no severity if it holds": lambda claim, verdict: verdict != "holds" or not claim.kind_of_slip,
+    "causal is knocked out": lambda claim, _: (
+        claim.kind != "causal"
+        or not claim.controls
+        or "knock-out" in {control.kind for control in claim.controls.values()}
+    ),
+}
 
 
-def test_theorem_that_holds_says_how_a_counterexample_was_sought(claims):
-    accepted = accepted_verdicts()
-    named = re.compile("theorem|proposition|lemma|corollary", re.IGNORECASE)
-    theorems = [claim for _, claim in claims if claim.origin == "paper" and named.search(claim.where)]
-    holding = [claim for claim in theorems if accepted[claim.id]["verdict"] in ("holds", "holds as corrected")]
-    assert [claim.id for claim in holding if not claim.sought] == []
-
-
-def test_what_is_refuted_in_substance_has_a_defence_and_an_answer(claims):
-    accepted = accepted_verdicts()
-    severe = [claim for _, claim in claims if claim.kind_of_slip in SLIPS[3:]]
-    assert [claim.id for claim in severe if accepted[claim.id]["verdict"] != "holds" and not claim.defence] == []
+@pytest.mark.parametrize("rule", [*RULES, *RULES_OF_PAPERS])
+def test_every_claim(rule, claims):
+    accepted, obeys = accepted_verdicts(), (RULES | RULES_OF_PAPERS)[rule]
+    own = [claim for _, claim in claims if rule in RULES or claim.origin == "paper"]
+    assert [claim.id for claim in own if not obeys(claim, accepted[claim.id]["verdict"])] == []
 
 
 # Words of the papers
-
-
-@PAPER_STUDIES
-def test_claim_of_a_paper_quotes_it(study):
-    assert [claim.id for claim in of_paper(study) if not claim.words] == []
 
 
 @PAPER_STUDIES
@@ -145,12 +149,6 @@ def test_quoted_words_are_in_the_paper_at_their_line(study):
     lines = lines_of(study)
     faults = {claim.id: fault_of_quotation(claim, lines) for claim in of_paper(study) if claim.words}
     assert {id: fault for id, fault in faults.items() if fault} == {}
-
-
-@PAPER_STUDIES
-def test_place_of_a_claim_starts_with_a_section(study):
-    place = re.compile(r"^(Abstract|Introduction|Discussion|Conclusion|Section|Appendix|Caption|Figure|Table)")
-    assert [f"{claim.id}: {claim.where}" for claim in of_paper(study) if not place.search(claim.where)] == []
 
 
 @PAPER_STUDIES
@@ -163,31 +161,6 @@ def test_statements_add_no_quantifier(study):
             if not re.search(SAME_QUANTIFIER.get(word.lower(), rf"\b{word}\b"), source, re.IGNORECASE):
                 faults.append(f"{claim.id}: {word!r} in {claim.states!r}")
     assert faults == []
-
-
-@PAPER_STUDIES
-def test_refuted_claims_have_a_severity(study):
-    accepted = accepted_verdicts()
-    wrong = {
-        claim.id: claim.kind_of_slip
-        for claim in of_paper(study)
-        if claim.correction or accepted.get(claim.id, {}).get("verdict") in REFUTED
-    }
-    assert [id for id, slip in wrong.items() if slip not in SLIPS] == []
-
-
-@PAPER_STUDIES
-def test_claims_that_hold_have_no_severity(study):
-    accepted = accepted_verdicts()
-    holds = [claim for claim in of_paper(study) if accepted.get(claim.id, {}).get("verdict") == "holds"]
-    assert [claim.id for claim in holds if claim.kind_of_slip] == []
-
-
-@PAPER_STUDIES
-def test_causal_claims_have_a_knock_out_control(study):
-    causal = [claim for claim in of_paper(study) if claim.kind == "causal" and claim.controls]
-    kinds = {claim.id: {control.kind for control in claim.controls.values()} for claim in causal}
-    assert [id for id, controls in kinds.items() if "knock-out" not in controls] == []
 
 
 # What the README and the pages of the studies quote

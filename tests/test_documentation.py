@@ -9,7 +9,6 @@ import pytest
 from tests.conftest import ROOT
 
 from repdyn.base.verdicts import STATUSES
-from repdyn.pipeline.pages import counts, generate
 from repdyn.pipeline.run.kinds.ledger import accepted_verdicts
 
 PAGES = sorted(
@@ -108,11 +107,6 @@ BLOCKS = [
 @pytest.mark.parametrize("block", BLOCKS)
 def test_self_contained_code_blocks_run(block):
     exec(compile(block, "documentation", "exec"), {})
-
-
-def test_first_page_counts_the_accepted_verdicts():
-    text = (ROOT / "docs/index.md").read_text(encoding="utf-8")
-    assert text == counts.put(text, generate.counted(ROOT)), "run `python -m repdyn dev pages`"
 
 
 def test_names_of_base_on_the_page_on_extending_exist():

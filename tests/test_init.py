@@ -13,8 +13,8 @@ from tests.conftest import ROOT, SMOKE
 from tests.installed import ask, environment, said, without_network
 
 from repdyn.__main__ import main
+from repdyn.base import files
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.new import filling
 from repdyn.pipeline.new import folder as to_write
 
 NEEDED = {
@@ -83,7 +83,7 @@ def test_init_accepts_only_empty_folders(tmp_path, capsys):
 
 def test_dangling_link_is_rejected(tmp_path):
     (tmp_path / "runs").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(ConfigError, match="not an empty folder"), filling.fresh(tmp_path / "runs"):
+    with pytest.raises(ConfigError, match="not an empty folder"), files.fresh(tmp_path / "runs"):
         pass
 
 

@@ -18,9 +18,3 @@ def test_output_shown_equals_output_printed(page, tmp_path, monkeypatch):
     result = doctest.DocTestRunner(verbose=False).run(parsed, out=told.append)
     assert result.attempted > 10
     assert result.failed == 0, "".join(told)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_code_block_is_run(page):
-    fences = re.findall(r"^```(\w+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(fences) == {"pycon"}

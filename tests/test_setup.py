@@ -15,8 +15,6 @@ import yaml
 from tests.conftest import ROOT, snakemake
 
 from repdyn.pipeline.config import yaml_positions
-from repdyn.pipeline.config.configuration import STUDIES, load
-from repdyn.pipeline.run.declare.workflow import RunJobs
 
 CONDA_NAMES = {"pytorch-cpu": "torch", "pytorch-gpu": "torch", "matplotlib-base": "matplotlib"}
 NOT_IN_JOBS = {"snakemake"}  # conda environments are for jobs, Snakemake runs outside
@@ -52,24 +50,6 @@ def test_conda_environments_agree_with_the_lock(file):
     versions = {CONDA_NAMES.get(name, name): version for name, version in versions.items()}
     wanted = {name: pins()[name].split(".post")[0] for name in requirements() if name not in NOT_IN_JOBS}
     assert versions == wanted
-
-
-def test_training_environments_have_the_required_packages(tmp_path):
-    """An experiment says by its signature that it trains."""
-    jobs = RunJobs(load([ROOT / "config.yaml"]), ROOT / "src", tmp_path / "versions.json")
-    jobs.other("images", "images", outputs=["data/images.nc"])
-    rules = {rule.name: rule for study in STUDIES for rule in jobs.data(study)}
-    with_device = {job.rule for job in jobs.jobs.values() if any("device" in member for member in job.members)}
-    assert with_device == {name for name, rule in rules.items() if rule.trains}
-    assert {rule.runtime for rule in rules.values() if rule.trains} == {480}
-
-
-def test_ci_runs_the_readme_command():
-    commands = re.findall(r"^python3 -m venv .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
-    assert len(commands) == 2
-    assert commands[0].endswith("snakemake --cores 8 all")
-    assert commands[1].endswith("pytest")
-    assert "README.md" in (ROOT / ".ci/run").read_text()
 
 
 @pytest.mark.parametrize(

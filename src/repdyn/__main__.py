@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from repdyn.base.devices import collect_seldom
 from repdyn.base.errors import RepdynError
-from repdyn.base.garbage import collect_seldom
 
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS}  # what a disk says that takes no more
 STOPPED = 130  # exit status of a command that the user stopped

@@ -12,7 +12,6 @@ from repdyn.base.controls import exchange, false_world, knock_out, wrong_formula
 from repdyn.base.datasets import LEFT_OUT, require
 from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import NotEnoughDataError, RepdynError
-from repdyn.base.ledger import parts_without_control
 from repdyn.base.readings import over_readings
 from repdyn.base.sampled import interval_within, mean_within
 from repdyn.base.verdicts import FAILED, Verdict, all_of, at_most, deviation, not_reproducible, not_testable
@@ -174,8 +173,8 @@ def test_sampled_test_has_its_interval_and_number_of_samples():
     ("control", "left"), [(turn(a=3.0, b=3.0), ["a", "b"]), ({"a": turn(a=3.0)}, ["b"]), ({"b": turn(b=3)}, ["a"])]
 )
 def test_parts_without_a_control_are_listed(control, left):
-    conjunction = claimed(both, control)
-    assert parts_without_control(conjunction, conjunction(data(0.0, a=1.25, b=2.125))) == left
+    row = decide(claimed(both, control), data(0.0, a=1.25, b=2.125)).ledger
+    assert row["uncontrolled_parts"] == "; ".join(left)
 
 
 def test_group_of_tests_is_one_part_with_a_row_for_each():
@@ -361,7 +360,7 @@ def test_contradicting_readings_on_diverged_networks_are_undecided():
 )
 def test_incomplete_declaration_is_rejected(further, named):
     with pytest.raises(ValueError, match=f"x-1.*{named}"):
-        claim("x-1", **({"where": "Theorem 1", "kind": "identity", "states": "S."} | further))
+        claim("x-1", **({"where": "Theorem 1", "kind": "identity", "states": "S."} | further))(holds)
 
 
 def test_formula_counts_as_one_quoted_word():

@@ -23,9 +23,3 @@ def test_compiled_code_is_cached_only_in_a_configured_folder(monkeypatch, tmp_pa
     if kept:
         monkeypatch.setenv(KEPT_IN, str(tmp_path))
     assert (compiled(quotient).stats.cache_path is not None) is kept
-
-
-@pytest.mark.parametrize("liberties", [False, True, {"contract"}])
-def test_fast_math_is_as_requested(liberties):
-    assert compiled(fastmath=liberties)(quotient).targetoptions["fastmath"] == liberties
-    assert compiled(quotient).targetoptions["fastmath"] is False

@@ -150,11 +150,6 @@ def test_exchanged_labels_keep_their_order():
         )
 
 
-def test_run_without_a_label_leaves_the_control_undecided():
-    with pytest.raises(NotEnoughDataError, match=r"network.*linear"):
-        exchange("network", "relu", "linear")(data(("relu", "tanh")))
-
-
 def test_replacing_variables_leaves_other_variables_unchanged():
     turned = replace_variables(loss="printed", printed="loss")(BEFORE)
     np.testing.assert_array_equal(turned["loss"], BEFORE["printed"])

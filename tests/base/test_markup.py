@@ -20,23 +20,6 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 # Formulas
 
 
-@pytest.mark.parametrize(
-    ("latex", "element"),
-    [
-        (r"\frac{a}{b}", "mfrac"),
-        (r"\sqrt[3]{a}", "mroot"),
-        ("a_b", "msub"),
-        ("a^b", "msup"),
-        ("a_b^c", "msubsup"),
-        (r"\underset{a}{b}", "munder"),
-        (r"\overset{a}{b}", "mover"),
-        (r"\sum\limits_a^b", "munderover"),
-    ],
-)
-def test_every_kind_of_formula_with_parts_is_typeset(latex, element):
-    assert f"<{element}>" in mathml(latex)
-
-
 def test_asterisks_of_emphasis_leave_a_quotation_and_stay_in_formulas():
     assert quoted("**b** and Rank*A* of $f^*(X)$, *for some* $a > 2$") == "b and Rank A of $f^*(X)$, for some $a > 2$"
 

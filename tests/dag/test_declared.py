@@ -71,50 +71,6 @@ def test_each_task_has_the_code_version_of_its_function_and_runner(jobs):
     assert wrong == []
 
 
-def test_seed_settings_and_inputs_are_those_of_the_function(jobs):
-    wrong = []
-    for member in members(jobs, "simulate"):
-        function = next(f for f in read_study(member["study"]).experiments.values() if f.path == member["function"])
-        if member["seed"] != 1 or set(member["inputs"]) != set(function.reads):
-            wrong.append(function.root)
-        if ("settings" in function.parameters) != ("settings" in member["settings"]):
-            wrong.append(f"{function.root}: settings")
-        if ("device" in function.parameters) != ("device" in member):
-            wrong.append(f"{function.root}: device")
-    assert wrong == []
-
-
-def test_report_names_every_file_of_a_study_that_it_opens(jobs):
-    pipeline = ROOT / "src/repdyn/pipeline"
-    sources = [path.read_text() for path in (*(pipeline / "report").rglob("*.py"), pipeline / "replies.py")]
-    opened = {name for source in sources for name in re.findall(r"studies\.files\(studies\.([A-Z]+)", source)}
-    files = [path for name in opened for path in studies.files(getattr(studies, name)).values()]
-    (report,) = members(jobs, "site")
-    named = {text.split()[0] for text in report["texts"]}
-    assert len(opened) > 5
-    assert {path.relative_to(ROOT).as_posix() for path in files} <= named
-
-
-def test_seed_of_the_run_reaches_every_simulation(on_gpu):
-    assert {member["seed"] for member in members(on_gpu, "simulate")} == {2}
-
-
-def test_row_of_table_1_affects_only_its_readers(jobs):
-    rows = {
-        member["function"].partition(":")[2]: set(member["settings"].get("networks", ["default"]))
-        for member in members(jobs, "simulate")
-        if {"networks", "default"} & set(member["settings"])
-    }
-    own = {
-        member["function"].partition(":")[2]: set(member["settings"]["settings"]["rows"])
-        for member in members(jobs, "simulate")
-        if "networks" in member["settings"]
-    }
-    assert {"architectures", "printed_data", "final_distances"} <= set(own)
-    assert {"default_network", "default_ensemble", "adam_runs"} == set(rows) - set(own)
-    assert all(rows[name] == own[name] for name in own)
-
-
 def test_every_file_has_one_producer(jobs):
     outputs = [path for paths in jobs.outputs.values() for path in paths]
     assert len(outputs) == len(set(outputs))
@@ -176,17 +132,6 @@ def test_report_names_every_text_that_it_shows(folder, jobs):
 
 def test_default_run_has_fewer_than_ninety_jobs(jobs):
     assert len(jobs.texts) < 90
-
-
-def test_job_file_is_small(folder, jobs):
-    assert max(len(text) for text in jobs.texts.values()) < 200_000
-    assert all(Path(folder, f"logs/smoke/{name}.job.json").is_file() for name in jobs.texts)
-
-
-@pytest.mark.slow
-def test_thousands_of_variants_are_declared_quickly(folder):
-    many = declared(folder, SMOKE, config={"leaky_resnets": {"trained": {"blocks": 1000}}})
-    assert sum(name.startswith("leaky_resnets/trained-") for name in many.texts) == 1000
 
 
 def test_workflow_names_shadow_no_snakemake_names():
@@ -314,39 +259,6 @@ def test_rules_are_named_by_the_path_of_what_they_make_and_have_a_line_on_it(fol
     lines = declared(folder, SMOKE, told=rule_lines)
     assert set(lines) == {"all", *STUDIES, *names.values()}
     assert [name for name, line in lines.items() if not re.fullmatch(r"[A-Z].+\.", line or "")] == []
-
-
-def written_out(workflow):
-    """A rule as a Snakefile would say it."""
-    rule = workflow.get_rule("across_papers_data_theory_fits")
-    resources = rule.expand_resources({}, rule.input, 1)
-    return [
-        f'''rule {rule.name}:
-    """{rule.docstring}"""
-    input:
-        job="{rule.input.job}",
-        data={json.dumps(list(rule.input.data))},
-    output:
-        "{rule.output[0]}",
-    threads: {resources["_cores"]}
-    resources:
-        mem_mb={resources["mem_mb"]},
-        runtime={resources["runtime"]},
-    shell:
-        "{rule.shellcmd}"
-'''
-    ]
-
-
-def test_rule_that_docs_show_is_the_workflows(folder):
-    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    assert declared(folder, told=written_out)[0] in page
-
-
-def test_picture_of_rules_has_those_of_its_study(jobs):
-    picture = (ROOT / "docs/images/rules.svg").read_text(encoding="utf-8")
-    of_study = {rules[0][0] for job, rules in jobs.rules.items() if job.startswith("across_papers/")}
-    assert set(re.findall(r"<text.*?>(.+?)</text>", picture)) == {"data_images", "across_papers", *of_study}
 
 
 def start_and_fail(workflow):

@@ -10,10 +10,7 @@ import pytest
 from tests.browser import Browser
 
 from repdyn.bn_decomposed.theory import kernel, odd_cluster
-from repdyn.bn_mean_field.theory import manifold
 from repdyn.leaky_resnets.theory.scalar_geodesic import scalar_geodesic, scalar_path
-from repdyn.truncation_flow.theory.separated import effective_gradient
-from repdyn.truncation_flow.theory.truncation import truncation_map
 from repdyn.universality.theory.effective import effective_loss, effective_solution
 from repdyn.universality.theory.final import final_distance
 
@@ -345,34 +342,3 @@ def test_leaky_resnets_javascript_equals_python(show):
         wanted = scalar_geodesic(u, end, depth, gamma)
         call = f"Object.values(theory.scalarGeodesic({u}, {end}, {depth}, {gamma}))"
         close(page, "leaky_resnets", call, [float(value) for value in wanted], within=1e-11)
-
-
-def test_bn_mean_field_javascript_equals_python(show):
-    page = show("studies/bn_mean_field.html")
-    cov, b, other, grad = [[5.0, 1.2], [1.2, 0.8]], [0.3, -0.7], [-1.0, 0.2], [0.4, 1.1]
-    on = manifold.normalize([b], cov)
-    close(page, "bn_mean_field", f"theory.normalize({b}, {cov})", on[0])
-    close(page, "bn_mean_field", f"theory.angle({b}, {other})", manifold.angle([b], [other])[0, 0])
-    close(
-        page,
-        "bn_mean_field",
-        f"theory.smallestMetricEigenvalue({b}, {cov})",
-        manifold.smallest_metric_eigenvalue([b], cov)[0],
-    )
-    close(page, "bn_mean_field", "theory.kantorovichBound(10)", manifold.kantorovich_bound(10.0))
-    wanted = manifold.riemannian_gradient([grad], on, cov)[0]
-    close(page, "bn_mean_field", f"theory.riemannianGradient({grad}, theory.normalize({b}, {cov}), {cov})", wanted)
-
-
-def test_truncation_flow_javascript_equals_python(show):
-    page = show("studies/truncation_flow.html")
-    X, beta, label = [[1.0, -1.0], [0.4, 0.9], [-0.6, 0.1]], [0.2, -0.1], [0.5, 0.3]
-    for turn in (0.0, 0.7, 2.5, -1.9):
-        R = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
-        image = truncation_map(X, R, beta)
-        close(page, "truncation_flow", f"{X}.map(x => theory.truncationMap(x, {turn}, {beta}))", image)
-        for formula in ("printed", "corrected"):
-            wanted = effective_gradient(X, R, beta, label, formula=formula)
-            call = f"theory.effectiveGradient({X}, {turn}, {beta}, {label}, '{formula}')"
-            call = f"(v => [...v.beta, v.turn, v.cost])({call})"
-            close(page, "truncation_flow", call, [*wanted.dbeta, wanted.Omega[1, 0], wanted.cost])

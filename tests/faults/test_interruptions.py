@@ -6,17 +6,11 @@ import shutil
 import pytest
 from tests.conftest import HANGING, SMOKE, copy_checkout, snakemake
 from tests.faults.processes import job, jobs, kill, start, until
-from tests.pipeline import jobs_for_tests
-
-from repdyn.base.checkpoints import Store
-from repdyn.base.errors import RepdynError
-from repdyn.pipeline.run.kinds import simulate as training
 
 pytestmark = pytest.mark.slow
 RATES = {"bn": [0.1], "default": [0.1], "he": [0.1]}
 TRAINING = json.dumps({"depths": [16], "epochs": 10, "rank_points": 64, "rates": RATES, "seeds": 8, "width": 32})
 NAME = "bn_decomposed/data/training/bn.nc"
-SETTINGS = {"batch": 64, "depths": [1], "epochs": 5, "rank_points": 64, "rates": RATES, "seeds": 3, "width": 16}
 
 
 def arguments(run: str) -> list[str]:
@@ -86,47 +80,3 @@ def test_second_concurrent_run_is_locked_out(checkout):
     messages, _ = first.communicate(timeout=HANGING)
     assert first.returncode == 0, messages
     assert (checkout / "results/twice" / NAME).read_bytes() == (checkout / "results/whole" / NAME).read_bytes()
-
-
-def simulate(checkout, tmp_path, output, **changes):
-    """A few seconds of training from its job file; the checkpoints' folder is `kept`."""
-    member = jobs_for_tests.member(
-        function="experiments:training",
-        settings={"settings": SETTINGS},
-        arguments={"mode": "bn"},
-        device="cpu",
-        outputs=[output],
-    )
-    results = tmp_path / "results/mine"
-    (results / "data").mkdir(parents=True, exist_ok=True)
-    shutil.copy(checkout / "results/whole/data/images.nc", results / "data/images.nc")
-    return training.run(member | changes, results, Store(tmp_path / "kept"))
-
-
-def test_damaged_checkpoints_are_reported_and_computed_again(checkout, tmp_path, capsys):
-    simulate(checkout, tmp_path, "a.nc")
-    first, *_ = kept = sorted((tmp_path / "kept").glob("*/*/*/*.npz"))
-    whole, result = first.read_bytes(), (tmp_path / "results/mine/a.nc").read_bytes()
-    for damaged in (whole[: len(whole) // 2], b"no archive", b""):
-        first.write_bytes(damaged)
-        capsys.readouterr()
-        simulate(checkout, tmp_path, "a.nc")
-        messages = capsys.readouterr().err
-        assert f"{first} cannot be read" in messages
-        assert f"finished trials: {len(kept) - 1} read" in messages
-        assert (tmp_path / "results/mine/a.nc").read_bytes() == result
-
-
-def test_file_instead_of_the_trial_cache_is_reported(checkout, tmp_path):
-    (tmp_path / "kept").write_text("in the way")
-    with pytest.raises(RepdynError, match="kept"):
-        simulate(checkout, tmp_path, "a.nc")
-    assert not (tmp_path / "results/mine/a.nc").exists()
-
-
-def test_changed_job_reads_no_old_trials(checkout, tmp_path, capsys):
-    simulate(checkout, tmp_path, "a.nc")
-    for change in ({"seed": 6}, {"code": "another"}, {"arguments": {"mode": "he"}}):
-        capsys.readouterr()
-        simulate(checkout, tmp_path, "a.nc", **change)
-        assert "finished trials: " not in capsys.readouterr().err

@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from tests.conftest import ROOT
 from tests.pipeline import jobs_for_tests
@@ -17,8 +16,7 @@ from repdyn.__main__ import COMMANDS, DEV, main
 from repdyn.base.devices import THREAD_VARIABLES
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline import kept_runs, studies
-from repdyn.pipeline.ask import commands, decide, false_alarms, plan, site, store, verify, workflow
-from repdyn.pipeline.run.declare.costs import files
+from repdyn.pipeline.ask import commands, decide, verify, workflow
 from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.studies import COSTS
 
@@ -63,7 +61,7 @@ def test_help_and_snakefile_import_no_numerical_package():
     imported, shown = imported_by("-m", "repdyn", "--help")
     assert not (HEAVY | {"pydantic"}) & imported
     assert all(name in shown for name in COMMANDS)
-    modules = ("config.configuration", "run.machine.checkout", "run.declare.workflow")
+    modules = ("config.configuration", "run.machine.environment", "run.declare.workflow")
     imported, _ = imported_by("-c", ";".join(f"import repdyn.pipeline.{module}" for module in modules))
     assert not HEAVY & imported
 
@@ -317,36 +315,6 @@ def test_decide_runs_the_workflow_of_the_scale_within_the_budget(tmp_path, asked
         (run, scale, {"budget": 120.0, "looks": 3, "cores": 5}),
         (run, ["--configfile", "mine.yaml"], {"budget": 30.0, "looks": None, "cores": 2}),
     ]
-
-
-def test_commands_pass_their_arguments_on(tmp_path, asked, monkeypatch):
-    url, made = "https://example.org/repdyn", str(tmp_path / "made.csv")
-    counted = pd.DataFrame({"claim": ["x-1"], "refuted": [2]})
-    calls = record_calls(monkeypatch, plan, "missed", "keep")
-    commands.costs(["mine"])
-    assert [call[:-1] for call in calls] == [("missed", "mine", files(tmp_path)), ("keep", "mine", tmp_path)]
-    calls = record_calls(monkeypatch, store, "show", "clean")
-    for words in ([], ["s/trained"], ["--clean"], ["--clean", "--gigabytes", "2.5"], ["--days", "3", "--clean"]):
-        commands.store(words)
-    assert [call[:-1] for call in calls] == [
-        ("show", Path(), None),
-        ("show", Path(), "s/trained"),
-        ("clean", Path(), None, 0.0),
-        ("clean", Path(), 2.5, 0.0),
-        ("clean", Path(), None, 3.0),
-    ]
-    calls = record_calls(monkeypatch, site, "publish", answer=(7, []))
-    commands.site(["results/mine", "--url", url])
-    commands.site(["r", "--docs", "build/docs", "--url", "https://b.org", "--into", "out"])
-    assert [call[1:-1] for call in calls] == [
-        (Path("results/mine"), Path("site"), url, None),
-        (Path("r"), Path("out"), "https://b.org", Path("build/docs")),
-    ]
-    calls = record_calls(monkeypatch, false_alarms, "measure", answer=counted)
-    commands.false_alarms(["results/smoke"])
-    commands.false_alarms(["r", "--seeds", "1", "--seconds", "0", "--output", made])
-    assert [call[1:-1] for call in calls] == [(Path("results/smoke"), 200, 1.0), (Path("r"), 1, 0.0)]
-    assert Path(made).read_text() == "claim,refuted\nx-1,2\n"
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,10 @@ from repdyn.pipeline import studies
 from repdyn.pipeline.ask import plan
 from repdyn.pipeline.run.declare import costs
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job
 from repdyn.truncation_flow import settings as flows
 from repdyn.truncation_flow.experiments.all_layers import GROUP
-from repdyn.universality.settings import work as universality
 
-DIGITS = SOURCES["digits"]["test"]
 HEAD = ",".join(costs.COLUMNS)
 TRAININGS = {
     "across_papers/training",
@@ -72,52 +70,6 @@ def cost(file, single):
 )
 def test_size_is_the_product_of_the_settings(settings, size):
     assert costs.size([{"settings": {"settings": settings}}], (1, 1)) == [pytest.approx(size)]
-
-
-def test_several_sections_have_several_sizes():
-    members = [{"settings": {"settings": {"n": 2}, "own": {"n": 3}}}, {}, {"settings": {"settings": {"n": 5}}}]
-    assert costs.size(members, (1, 1)) == [2, 3, 5]
-
-
-TRAINED = {"width": 30, "points": 300, "layers": 20, "first_steps": 600, "steps": 1500, "maps": ["decayed maps"]}
-
-
-def chain(**settings):
-    """A job that trains leaky ResNets: its work is known."""
-    values = TRAINED | {"effective_depths": [2.0, 4.0], "seeds": 3} | settings
-    member = {"study": "leaky_resnets", "function": "experiments.chains:trained", "settings": {"settings": values}}
-    return Job("full", "s/chain", "simulate", [member | {"inputs": {}, "outputs": ["x.nc"]}], memory_mb=900)
-
-
-def test_cost_is_proportional_to_the_number_of_steps(tmp_path):
-    (once,) = costs.size(chain().members, DIGITS)
-    assert once == pytest.approx(3 * 20 * (600 + 2 * 1500) * 6 * 30**2 * 300 / (9e9 * 30**0.5))
-    assert costs.size(chain(seeds=6).members, DIGITS) == [pytest.approx(2 * once)]
-    assert costs.size(chain(descent_steps=1500).members, DIGITS) == [pytest.approx(once * 6600 / 3600)]
-    assert costs.size(chain(from_scratch=True).members, DIGITS) == [pytest.approx(once * 4200 / 3600)]
-    file = record(tmp_path, f"default,s/chain,52.0,300.0,{once}", f"smoke,s/chain,9.0,300.0,{once / 100}")
-    assert cost(file, chain()) == plan.Cost(52.0, 300.0, True)
-    assert cost(file, chain(seeds=60)).cpu_seconds == pytest.approx(2 + 50 * 20)
-
-
-def test_work_of_two_points_equals_hand_computation():
-    """Three networks of 4 layers of 50: weights read three times an epoch, and each neuron; a loss falls by decades."""
-    row = {"connections": "dense", "dropout": 0.0, "units": 50, "hidden": 4, "nonlinearity": "relu"}
-    settings = {"seeds": 3, "epochs": 9000, "stop": 1e-10, "dtype": "float32", "rows": ["one"]}
-
-    def work(changed, **others):
-        sections = {"settings": settings | others, "networks": {"one": row | changed}}
-        return universality.WORK["architectures"](sections, {})
-
-    weights, neurons = 3 * 4 * 3 * 50**2 / 5e10, 4 * 50
-    assert work({}) == pytest.approx(3 * 4300 * (weights + neurons * 1.6e-8))
-    assert work({}, epochs=1000) == pytest.approx(3 * 1000 * (weights + neurons * 1.6e-8))
-    assert work({}, stop=1e-4) == pytest.approx(work({}) * 0.4)
-    assert work({}, stop=1.0) == pytest.approx(work({}) * 0.1)  # ends at once, and still costs something
-    assert work({"nonlinearity": "tanh"}) == pytest.approx(3 * 1.4 * 4300 * (weights + neurons * 5.1e-8))
-    assert work({"dropout": 0.1}) == pytest.approx(3 * 9000 * (weights + neurons * 4.6e-8))  # never that low
-    runs = {"settings": settings | {"rates": [0.1, 0.2]}, "default": row}
-    assert universality.WORK["adam_runs"](runs, {}) == pytest.approx(4 * work({}))  # twice descent, at each rate
 
 
 @pytest.mark.parametrize("split", ["test", "both"])
@@ -219,7 +171,7 @@ def test_unrecorded_block_is_estimated_from_the_others(name, found):
 
 
 def test_chunk_is_estimated_from_the_whole_job():
-    chunk = Parted("full", "s/train-block0", "simulate", [], part_of="s/train")
+    chunk = Job("full", "s/train-block0", "simulate", [], part_of="s/train")
     assert [row["job"] for row in costs.of_job(chunk, KNOWN)] == ["s/train-block0", "s/train-block0", "s/train"]
 
 

@@ -1,6 +1,5 @@
 """`repdyn decide`: needs and costs of open claims, analyses within a budget, a run that starts from another."""
 
-import csv
 import json
 import os
 from pathlib import Path
@@ -10,15 +9,9 @@ import pytest
 
 from repdyn.base.errors import DataError, RepdynError
 from repdyn.pipeline.ask import decide
-from repdyn.pipeline.ask.decide import Cost, Need
+from repdyn.pipeline.ask.decide import Need
 from repdyn.pipeline.config import yaml_positions
 from repdyn.pipeline.run.declare.graph import read_study
-
-
-def write_rows(path, *rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
 
 
 def write_manifest(**configuration):
@@ -36,55 +29,6 @@ def _folder(tmp_path, monkeypatch):
 # What is open and what it costs
 
 
-def test_open_claims_are_examined_with_their_own_evidence_and_settings_and_sorted_by_cost(monkeypatch):
-    open_ = decide.UNDECIDED
-    ledger = [
-        ("b-1", open_, "", "t", "loss"),
-        ("b-2", "holds", "", "s", "loss"),
-        ("a-3", open_, "", "s", "loss rate"),
-        ("c-4", open_, "", "u", "rate"),
-        ("c-6", open_, "", "t", "loss"),
-    ]
-    write_rows(Path("results/mine/claims.csv"), ("id", "verdict", "note", "study", "datasets"), *ledger)
-    evidence = [("a-3", "left"), ("b-1", "sum"), ("b-2", "rest"), ("a-3", "right"), ("c-4", "")]
-    write_rows(Path("results/mine/evidence.csv"), ("id", "part"), *evidence)
-    settings = {"s": {"trained": {"seeds": 3}}, "t": {"drawn": {"trials": 5}}, "u": {"chains": {"runs": 7}}}
-    write_manifest(**settings)
-    wants = {
-        "b-1": decide.Wanted(1, "twice", {("drawn", "trials"): 5}, 2.0),
-        "a-3": decide.Wanted(3, "5 along seed", {("trained", "seeds"): 3}, 5.0, seen=False),
-        "c-4": decide.Wanted(None, "a boundary case"),
-        "c-6": decide.Wanted(2, "four times", {("drawn", "trials"): 6}, 4.0),
-    }
-    examined, costs = [], {"a file": Cost("a job", 1.0, True)}
-
-    def wanted(row, evidence, settings):
-        examined.append((row["id"], [part["part"] for part in evidence], settings))
-        return wants[row["id"]]
-
-    prices = {("t", 5, 2.0): 50.0, ("s", 3, 5.0): 30.0, ("t", 6, 4.0): 40.0}
-    monkeypatch.setattr(decide, "wanted", wanted)
-    monkeypatch.setattr(decide, "_costs", lambda run: costs if run == "mine" else {})
-    monkeypatch.setattr(
-        decide, "_seconds", lambda study, trial_settings, factor, known: prices[study, *trial_settings.values(), factor]
-    )
-    found = decide.needs("mine")
-    assert [(need.id, need.study, need.doublings, need.factor, need.seen, need.seconds) for need in found] == [
-        ("a-3", "s", 3, 5.0, False, 30.0),
-        ("c-6", "t", 2, 4.0, True, 40.0),
-        ("b-1", "t", 1, 2.0, True, 50.0),
-        ("c-4", "u", None, 1.0, True, 0.0),
-    ]
-    assert examined == [
-        ("b-1", ["sum"], settings["t"]),
-        ("a-3", ["left", "right"], settings["s"]),
-        ("c-4", [""], settings["u"]),
-        ("c-6", [], settings["t"]),
-    ]
-    shown = decide.show(found)
-    assert [line.split()[0] for line in shown.splitlines()[1:]] == ["a-3", "c-6", "b-1", "c-4"]
-
-
 def test_unfinished_runs_and_runs_without_costs_are_rejected():
     with pytest.raises(DataError):
         decide.needs("mine")
@@ -92,73 +36,36 @@ def test_unfinished_runs_and_runs_without_costs_are_rejected():
         decide._costs("mine")
 
 
-KEEPING = {"loss", "rate"}
-EXPERIMENTS = ("first", "loss", "rate", "last")
+def test_more_trials_cost_the_new_ones_and_analyses_in_full(monkeypatch):
+    """Two thirds of three times as many are new where finished trials are cached; other files and studies cost nothing.
 
-
-@pytest.fixture
-def job(monkeypatch):
-    """A record of a job with tasks of every kind; two of its four experiments cache trials."""
-    parameters = {name: ("settings", *(("checkpoint",) if name in KEEPING else ())) for name in EXPERIMENTS}
-    experiments = {name: SimpleNamespace(parameters=own, reads=()) for name, own in parameters.items()}
-    monkeypatch.setattr(decide, "read_study", {"s": SimpleNamespace(experiments=experiments)}.__getitem__)
-    members = [
-        {"source": "digits", "outputs": ["data/images.nc"]},
-        {"study": "s", "function": "figures:loss", "outputs": ["s/figures/loss.svg"]},
-        {"study": "s", "paper": "a paper", "outputs": ["s/claims.csv"]},
-    ]
-    members += [
-        {"study": "s", "paper": "a paper", "function": f"experiments.a:{name}", "outputs": [f"s/data/{name}.nc"]}
-        for name in EXPERIMENTS
-    ]
-    outputs = {f"results/mine/{file}": f"digest of {file}" for member in members for file in member["outputs"]}
-    return {"log": "s/all", "cpu_seconds": 70.5, "outputs": outputs, "job": {"members": members}, "finished": "2"}
-
-
-def test_dataset_costs_its_experiment_or_the_whole_job(job, monkeypatch):
-    seconds = {"results/mine/s/data/loss.nc": 8.0, "results/mine/s/data/last.nc": 9.5}
-    seconds |= {"results/mine/s/figures/loss.svg": 2.0}
-    monkeypatch.setattr(decide.records, "of_run", lambda run: [job | {"file_cpu_seconds": seconds}])
-    whole = Cost("s/all", 70.5, True)
-    unknown = ("data/images.nc", "s/figures/loss.svg", "s/claims.csv", "s/data/first.nc", "s/data/rate.nc")
-    assert decide._costs("mine") == dict.fromkeys(unknown, whole) | {
-        "s/data/loss.nc": Cost("s/all:s/data/loss.nc", 8.0, True),
-        "s/data/last.nc": Cost("s/all:s/data/last.nc", 9.5, False),
-    }
-
-
-def test_files_of_other_runs_cost_nothing_and_the_last_job_that_wrote_a_file_counts(job, monkeypatch):
-    """A run that starts as a copy of another may have records of it."""
-    file = "results/mine/s/data/first.nc"
-    before = job | {"log": "s/before", "cpu_seconds": 3.0, "outputs": {file: "old"}, "finished": "1"}
-    apart = job | {"log": "s/apart", "outputs": {"results/mine-decided/s/data/first.nc": "x"}, "finished": "3"}
-    latest = job | {"outputs": {file: "new", "results/minedata/s/a.nc": "y"}}
-    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
-    assert decide._costs("mine") == {"s/data/first.nc": Cost("s/all", 70.5, True)}
-
-
-def test_more_trials_cost_the_new_ones_and_their_analyses_once_per_job(monkeypatch):
-    """Two thirds of three times as many are new; the two analyses are one job, which computes all."""
+    A run that starts as a copy of another may have records of it; the last job that wrote a file counts.
+    """
     reads = {"deep": ["fit"], "loss": [], "apart": ["other"], "rate": [], "fit": ["other", "rate"], "other": []}
     sections = {"loss": ["a"], "rate": ["d", "b"], "other": ["c"]}
-    graph = SimpleNamespace(experiments={name: SimpleNamespace(reads=own) for name, own in reads.items()})
+    keeping = {"loss", "rate"}
+    graph = SimpleNamespace(
+        experiments={
+            name: SimpleNamespace(reads=own, parameters={"checkpoint"} & {name in keeping and "checkpoint"})
+            for name, own in reads.items()
+        }
+    )
     monkeypatch.setattr(decide, "read_study", lambda study: graph if study == "s" else None)
     monkeypatch.setattr(
         decide, "counts", lambda study, graph, name: [(part, "seeds") for part in sections.get(name, [])]
     )
-    costs = {
-        "s/data/other.nc": Cost("s/other", 900.0, True),
-        "s/data/loss.nc": Cost("s/loss", 10.0, True),
-        "s/data/rate/x.nc": Cost("s/rate-x", 20.0, True),
-        "s/data/rate/y.nc": Cost("s/rate-y", 30.0, True),
-        "s/data/rate_more.nc": Cost("s/more", 700.0, True),
-        "s/data/fit.nc": Cost("s/measures", 5.0, False),
-        "s/data/deep.nc": Cost("s/measures", 5.0, False),
-        "s/data/apart.nc": Cost("s/apart", 800.0, False),
-        "t/data/loss.nc": Cost("t/loss", 600.0, False),
-    }
+    costs = {"s/data/other": 900, "s/data/loss": 10, "s/data/rate/x": 20, "s/data/rate/y": 30, "s/data/rate_more": 700}
+    costs |= {"s/data/fit": 5, "s/data/deep": 6, "s/data/apart": 800, "t/data/loss": 600}
+    seconds = {f"results/mine/{name}.nc": float(took) for name, took in costs.items()}
+    latest = {"outputs": dict.fromkeys(seconds, ""), "file_cpu_seconds": seconds, "finished": "2"}
+    before = {"outputs": latest["outputs"], "file_cpu_seconds": dict.fromkeys(seconds, 1e3), "finished": "1"}
+    copied = {"results/mine-decided/s/data/loss.nc": 9.0}
+    apart = {"outputs": copied, "file_cpu_seconds": copied, "finished": "3"}
+    monkeypatch.setattr(decide.records, "of_run", lambda _: [latest, before, apart])
     trial_settings = {("a", "seeds"): 3, ("b", "seeds"): 4}
-    assert decide._seconds("s", trial_settings, 3.0, costs) == 2 * (10 + 20 + 30) + 3 * 5
+    known = decide._costs("mine")
+    assert known == {f"{name}.nc": took for name, took in costs.items()}
+    assert decide._seconds("s", trial_settings, 3.0, known) == 2 * (10 + 20 + 30) + 3 * (5 + 6)
 
 
 # Analyses within a budget
@@ -212,45 +119,6 @@ def test_too_few_trials_are_first_increased_to_what_an_interval_requires():
     assert step.settings["leaky_resnets"] == {"paper_settings": {"seeds": 5}}
     assert not set(ids) & set(step.settings["run"]["looks"])
     assert decide.plan("mine", 100.0, found[:1]).settings["run"]["looks"] == {ids[1]: 4}
-
-
-GROWN = {  # study -> section -> datasets with more trials -> claims on them
-    "s": {"a": {"loss": ["x-1", "z-1"]}, "b": {"rate": ["x-2", "z-1"], "fit": ["x-9"]}, "c": {"cut": ["z-3", "x-4"]}},
-    "t": {"a": {"norm": ["y-3", "y-2", "y-6"]}, "b": {"other": ["y-7"]}},
-}
-
-
-@pytest.mark.parametrize(("budget", "bought"), [(35.0, ["y-6", "x-1", "x-2", "x-4"]), (34.9, ["y-6", "x-1"])])
-def test_claim_is_free_only_if_all_its_settings_are_selected(monkeypatch, budget, bought):
-    """x-4 needs twice as many of the settings of x-1 and of x-2: without those of x-2 it is too expensive."""
-    write_manifest(run={"name": "mine", "looks": {"x-1": 3, "w-0": 5, "y-2": 1}})
-    datasets = {
-        study: {name: ids for own in parts.values() for name, ids in own.items()} for study, parts in GROWN.items()
-    }
-    monkeypatch.setattr(
-        decide, "read_study", lambda study: SimpleNamespace(name=study, claims_of=datasets[study].__getitem__)
-    )
-    monkeypatch.setattr(
-        decide,
-        "_grown",
-        lambda study, graph, sections: [name for part in sorted(sections) for name in GROWN[graph.name][part]],
-    )
-    found = [
-        Need(1, "", {("a", "seeds"): 3}, 1.5, False, "y-6", "t", 5.0),
-        Need(2, "", {("a", "seeds"): 3, ("b", "runs"): 5}, 4.0, True, "x-1", "s", 10.0),
-        Need(1, "", {("b", "runs"): 5, ("c", "draws"): 7, ("a", "seeds"): 3}, 2.0, True, "x-2", "s", 20.0),
-        Need(3, "", {("b", "seeds"): 2}, 8.0, False, "y-3", "t", 100.0),
-        Need(1, "", {("a", "seeds"): 3, ("c", "draws"): 7}, 2.0, True, "x-4", "s", 200.0),
-        Need(None, "", id="y-7", study="t"),
-    ]
-    step = decide.plan("mine", budget, iter(found))
-    assert [need.id for need in step.chosen] == bought
-    looks = {"x-1": 5, "w-0": 5, "y-2": 2, "z-1": 3, "x-2": 3, "x-9": 3}
-    settings = {"a": {"seeds": 12}, "b": {"runs": 20}}
-    if "x-2" in bought:
-        looks |= {"z-3": 2, "x-4": 2}
-        settings["c"] = {"draws": 14}
-    assert step.settings == {"run": {"looks": looks}, "s": settings, "t": {"a": {"seeds": 5}}}
 
 
 # Repeated analyses

@@ -10,8 +10,8 @@ import torch
 from scipy.optimize import minimize_scalar
 from tests.browser import Browser
 
+from repdyn.base.markup import STYLE
 from repdyn.base.streams import Stream
-from repdyn.base.web import STYLE
 from repdyn.bn_decomposed.theory.geometry import geometry
 from repdyn.bn_decomposed.theory.kernel import expected_gram_step
 from repdyn.bn_decomposed.theory.layers import bn_components

@@ -1,7 +1,5 @@
 """Counting false alarms over seeds: which data are recomputed, what is counted, rates that are too high."""
 
-import csv
-import inspect
 import json
 from collections import Counter
 from pathlib import Path
@@ -10,22 +8,21 @@ from types import SimpleNamespace
 import pytest
 from tests.pipeline import jobs_for_tests
 
-from repdyn.base import claims, datasets
-from repdyn.base.errors import RepdynError
-from repdyn.base.verdicts import UNDECIDED, Verdict
-from repdyn.pipeline.ask import false_alarms, remake
-from repdyn.pipeline.ask.remake import Remaker
+from repdyn.base import datasets
+from repdyn.base.verdicts import UNDECIDED
+from repdyn.pipeline.ask import false_alarms
+from repdyn.pipeline.ask.false_alarms import Remaker
 
 STUDY, RUN_SEED = "x_study", 5
 COSTS = {"loss": 100.0, "slopes": 1.0, "training/bn": 2.0, "training/he": 2.5, "training/default": 3.0, "mean": 1.0}
-COSTS |= {"joint": 4.0, "mixed/a": 1.0, "mixed/b": 1.0, "mixed/c": 1.0, "training_more": 9.0}
+COSTS |= {"joint": 4.0, "training_more": 9.0}
 
 
 @pytest.fixture
 def finished(tmp_path, monkeypatch):
     """A run with a job per dataset: slopes from the loss, the loss from the images, a mean over variants, all joint.
 
-    Each study has these, and a dataset with a variant from another study; rerun jobs are listed by file and seed.
+    Each of two studies has these; rerun jobs are listed by file and seed.
     """
     run = tmp_path / "results/mine"
     datasets.write(jobs_for_tests.images(), run / jobs_for_tests.IMAGES)
@@ -36,121 +33,38 @@ def finished(tmp_path, monkeypatch):
         for name, cost in COSTS.items():
             file = f"{study}/data/{name}.nc"
             reads = inputs.get(name, {"images": jobs_for_tests.IMAGES} if name == "loss" else {})
-            owner = "another" if name == "mixed/b" else study
-            member = {"study": owner, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
+            member = {"study": study, "seed": RUN_SEED, "inputs": reads, "outputs": [file]}
             job = {"kind": "simulate", "members": [member]}
-            record = {"job": job, "outputs": {f"results/mine/{file}": "digest"}, "cpu_seconds": cost}
+            record = {
+                "job": job,
+                "outputs": {f"results/mine/{file}": "digest"},
+                "file_cpu_seconds": {f"results/mine/{file}": cost},
+            }
             log = tmp_path / f"logs/mine/{study}/{name}.log.cost.json"
             log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(json.dumps(record))
     ran = []
 
     def simulated(member, folder, checkpoints):
-        inputs = remake.members.read_inputs(member, folder)
+        inputs = false_alarms.members.read_inputs(member, folder)
         ran.append((member["outputs"][0], member["seed"]))
         datasets.write(jobs_for_tests.images(2 + len(inputs)), folder / member["outputs"][0])
 
-    monkeypatch.setattr(remake.simulate, "run", simulated)
+    monkeypatch.setattr(false_alarms.simulate, "run", simulated)
     return SimpleNamespace(remaker=Remaker(run, STUDY), ran=ran, root=run)
 
 
 def test_dataset_is_recomputed_with_its_inputs_once_per_seed(finished):
-    assert list(finished.remaker.datasets(["slopes", "mean", "loss"])) == ["slopes", "mean", "loss"]
+    assert list(finished.remaker.datasets(["slopes", "mean", "loss"], 3)) == ["slopes", "mean", "loss"]
     files = ("loss", "slopes", "training/bn", "training/default", "training/he", "mean")
-    assert finished.ran == [(f"{STUDY}/data/{name}.nc", RUN_SEED) for name in files]
-    assert list(finished.remaker.datasets(["training"])["training"]) == ["bn", "default", "he"]
-    finished.ran.clear()
-    finished.remaker.datasets(["slopes"], 0)
-    assert finished.ran == [(f"{STUDY}/data/{name}.nc", 0) for name in ("loss", "slopes")]
+    assert finished.ran == [(f"{STUDY}/data/{name}.nc", 3) for name in files]
+    assert list(finished.remaker.datasets(["training"], 3)["training"]) == ["bn", "default", "he"]
 
 
-@pytest.mark.parametrize(
-    ("name", "highest"), [("loss", 100.0), ("slopes", 100.0), ("training", 3.0), ("mean", 3.0), ("joint", 100.0)]
-)
-def test_only_cheap_datasets_are_recomputed(finished, name, highest):
-    """A record may be of a job with 30 datasets and 10 s start-up; the highest cost counts."""
-    allowed = (highest - 10) / 30
-    assert not finished.remaker.cheap([name], allowed - 0.001)
-    assert finished.ran == []
-    finished.remaker.cheap([name], allowed)
-    assert finished.ran != []
-
-
-def test_shared_datasets_are_recomputed_once(finished, monkeypatch):
-    assert not finished.remaker.cheap(["mixed"], 600)
-    assert finished.ran == []
-    clock = iter([0.0, 2.0, 2.0, 5.0])  # two seconds for the first, three for the second
-    monkeypatch.setattr(remake, "time", SimpleNamespace(process_time=clock.__next__))
-    assert finished.remaker.cheap(["training", "mean"], 5.0)
-    tried = list(finished.ran)
-    assert not finished.remaker.cheap(["mean", "training"], 4.9)
-    assert finished.ran == tried
-    assert not finished.remaker.cheap(["training", "elsewhere"], 600)
-
-
-LEDGER = [  # study, id, verdict, false alarm
-    ("t", "t-1", "holds", "0.001"),
-    ("s", "s-3", "does not hold", "0.003"),
-    ("v", "v-1", "holds", "0.004"),
-    ("s", "s-2", "holds", ""),
-    ("s", "s-1", "holds", "0.002"),
-    ("s", "s-4", UNDECIDED, "0.001"),
-    ("u", "u-1", "holds", "0.001"),
-    ("s", "s-5", "holds", "0"),
-]
-CLAIMS = {  # by the number of the seed, ten times it in `rate`, a hundred times in `gap`
-    "s": {
-        "s-1": lambda loss: "holds" if loss > 2 else "does not hold",
-        "s-2": lambda loss: "holds",
-        "s-3": lambda gap, rate: "does not hold" if gap == 10 * rate < 500 else "holds",
-        "s-4": lambda rate: UNDECIDED,
-        "s-5": lambda rate: "does not hold",
-    },
-    "t": {"t-1": lambda rate: {30: "does not hold", 40: UNDECIDED, 50: UNDECIDED}.get(rate, "holds")},
-    "u": {"u-1": lambda loss, dear: "holds"},
-    "v": {"v-1": lambda loss: "holds"},
-}
-
-
-def test_sampled_decided_cheap_claims_are_counted_study_by_study(tmp_path, monkeypatch):
-    made = []
-
-    class Numbers(Remaker):
-        def __init__(self, root, study):
-            self.study = study
-
-        def cheap(self, names, seconds):
-            return (600.0 if "dear" in names else 2.0) <= seconds
-
-        def datasets(self, names, seed):
-            made.append((self.study, names, seed))
-            return {name: (seed - 10_000) * {"loss": 1, "rate": 10, "gap": 100}[name] for name in names}
-
-    def declared(study, kind):
-        def declare(id, status):
-            function = lambda *numbers: Verdict(status(*numbers))  # noqa: E731
-            function.__signature__ = inspect.signature(status)
-            return claims.claim(id, where="Theorem 1", kind="identity", states="S.")(function)
-
-        return [SimpleNamespace(**{id: declare(id, status) for id, status in CLAIMS[study].items()})]
-
-    with (tmp_path / "claims.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("study", "id", "verdict", "false_alarm"), *LEDGER])
-    monkeypatch.setattr(false_alarms, "load_modules", declared)
-    monkeypatch.setattr(false_alarms, "Remaker", Numbers)
-    counted = false_alarms.measure(tmp_path, seeds=5, seconds=2.0)
-    assert counted[["claim", "verdict", "derived_rate", "seeds", "refuted", "undecided"]].values.tolist() == [
-        ["t-1", "holds", 0.001, 5, 1, 2],
-        ["s-3", "does not hold", 0.003, 5, 1, 0],
-        ["s-1", "holds", 0.002, 5, 2, 0],
-        ["v-1", "holds", 0.004, 5, 0, 0],
-    ]
-    names = {"t": ["rate"], "s": ["gap", "loss", "rate"], "v": ["loss"]}
-    assert made == [(study, own, 10_000 + k) for study, own in names.items() for k in range(1, 6)]
-    with pytest.raises(RepdynError, match=r"1\.5"):
-        false_alarms.measure(tmp_path, seeds=5, seconds=1.5)
-    with pytest.raises(RepdynError, match="none"):
-        false_alarms.measure(tmp_path / "none", 1, 1.0)
+def test_recorded_seconds_count_inputs_and_variants_once(finished):
+    wanted = {"loss": 100, "slopes": 101, "training": 7.5, "mean": 8.5, "joint": 113.5, "elsewhere": float("inf")}
+    assert {name: finished.remaker.seconds([name]) for name in wanted} == wanted
+    assert finished.remaker.seconds(["training", "mean", "slopes"]) == 109.5
 
 
 @pytest.mark.parametrize(
@@ -184,8 +98,8 @@ def test_false_alarms_of_a_finished_run(smoke_run):
     assert first.equals(datasets.read(results / "bn_decomposed/data/relu_moments.nc"))  # the run's own seed
     assert not first.equals(other)
     remaker, stored = Remaker(results, "universality"), results / "universality/data"
-    replicas = remaker.datasets(["digit_pairs", "image_training"])  # from the images, which are unchanged
+    replicas = remaker.datasets(["digit_pairs", "image_training"], 1)  # from the images, which are unchanged
     assert set(replicas["image_training"]) == {Path(path).stem for path in (stored / "image_training").glob("*.nc")}
     assert replicas["digit_pairs"].equals(datasets.read(stored / "digit_pairs.nc"))
-    assert remaker.cheap(["digit_pairs"], 600)
-    assert not remaker.cheap(["relu_moments"], 600)  # another study's
+    assert 0 < remaker.seconds(["digit_pairs"]) < 600
+    assert remaker.seconds(["relu_moments"]) == float("inf")  # another study's

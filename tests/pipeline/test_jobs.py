@@ -197,8 +197,3 @@ def test_record_adds_the_time_and_takes_the_larger_memory_of_a_job_and_its_child
     with pytest.raises(RuntimeError), records.recorded(Job("mine", "s/b", "simulate", [])):
         raise RuntimeError("stopped")
     assert [path.name for path in Path("logs/mine/s").iterdir()] == ["a.log.cost.json"]
-
-
-def test_last_job_that_wrote_a_file_counts():
-    old, new = ({"outputs": {"a": "1"}, "finished": when, "n": n} for when, n in (("2020", 1), ("2021", 2)))
-    assert records.by_output([new, old, {"finished": "2022"}])["a"]["n"] == 2

@@ -109,17 +109,6 @@ def test_studys_file_cut_within_a_line_stops_the_ledger(tmp_path, monkeypatch, n
     run(member, tmp_path, None)
 
 
-@pytest.mark.parametrize("below", [{}, {"margin": "1e+300", "possible_ocr_error": "False"}])
-def test_cells_are_copied_verbatim(tmp_path, below):
-    """Text that looks like a number, a missing value or a truth value is copied verbatim."""
-    rows = [ROW | {"note": "NA"}, dict.fromkeys(ROW, "") | {"id": "x-2"} | below]
-    rows += [ROW | {"id": "x-3", "margin": "0.25", "note": "None"}]
-    accepted = accept(tmp_path, x_thm1=("holds", []))
-    build([write(tmp_path / "x.csv", *rows)], read_expected(accepted), "default", tmp_path / "claims.csv")
-    for before, after in zip(rows, read(tmp_path / "claims.csv"), strict=True):
-        assert {name: after[name] for name in before} == before
-
-
 def test_duplicate_ids_across_studies_are_rejected(tmp_path):
     own = {"x": ["x-9", "x-1", "x-3"], "y": ["x-3", "y-1"], "z": ["x-9", "z-1"]}
     parts = [write(tmp_path / f"{name}.csv", *[ROW | {"id": id} for id in ids]) for name, ids in own.items()]

@@ -1,10 +1,12 @@
-"""What a workflow sets and checks before its first job: paths, GPU and images."""
+"""What a workflow sets and checks before its first job: paths, GPU and images; on what machine trials depend."""
 
 import os
+import platform
 import sys
 import urllib.request
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.conftest import ROOT
@@ -12,7 +14,7 @@ from tests.conftest import ROOT
 from repdyn.base import images
 from repdyn.base.errors import DataError
 from repdyn.pipeline.config.configuration import load
-from repdyn.pipeline.run.machine import checkout, readiness
+from repdyn.pipeline.run.machine import environment, readiness
 
 
 def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_path):
@@ -20,12 +22,25 @@ def test_interpreter_and_checkout_are_first_in_the_path_once(monkeypatch, tmp_pa
     monkeypatch.setenv("PATH", os.pathsep.join(["/a", python, "/b"]))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["/c", "", str(tmp_path)]))
     for _ in range(2):
-        checkout.put_first(tmp_path)
+        environment.put_first(tmp_path)
         assert os.environ["PATH"].split(os.pathsep) == [python, "/a", "/b"]
         assert os.environ["PYTHONPATH"].split(os.pathsep) == [str(tmp_path), "/c"]
     monkeypatch.delenv("PYTHONPATH")
-    checkout.put_first(tmp_path)
+    environment.put_first(tmp_path)
     assert os.environ["PYTHONPATH"] == str(tmp_path)
+
+
+def test_numbers_depend_on_machine_kernels_python_device_and_the_model_of_a_gpu(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Nehalem")
+    monkeypatch.setattr(environment, "processor", lambda: "a CPU")
+    cpu = {"machine": platform.machine(), "processor": "a CPU", "kernels": "Nehalem", "device": "cpu", "gpu": ""}
+    python = tuple(platform.python_version().split(".")[:2])
+    assert environment.numerics("cpu") == cpu | {"python": python}
+    torch = SimpleNamespace(cuda=SimpleNamespace(get_device_name=lambda device: f"model of {device}"))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    devices = ("cuda", "cuda:2", "cpu", "mps")
+    assert [environment.gpu_model(device) for device in devices] == ["model of cuda", "model of cuda:2", "", ""]
+    assert environment.numerics("cuda:1")["gpu"] == "model of cuda:1"
 
 
 # Readiness

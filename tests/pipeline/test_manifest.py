@@ -81,16 +81,6 @@ def test_verdicts_are_those_of_the_ledger_if_it_is_among_the_files(run):
     assert manifest(run, files=("x/data/loss.nc",))["verdicts"] is None
 
 
-def test_job_writes_the_manifest(run, monkeypatch):
-    monkeypatch.setattr(kind, "_commit", str)
-    folders = {"logs": str(run / "logs"), "workflow": str(run / "checkout")}
-    member = {"inputs": {name: name for name in FILES}, "outputs": ["made.json"], **folders}
-    kind.run(member | {"config": {"run": {"name": "mine"}}}, run / "results", None)
-    document, wanted = json.loads((run / "results/made.json").read_text()), manifest(run, workflow=run / "checkout")
-    assert document | {"made": ""} == wanted | {"made": ""}
-    assert document["commit"] == str(run / "checkout")
-
-
 def test_versions_come_from_datasets_then_jobs_then_the_environment(run):
     ran = [{"versions": {"numpy": own, "scipy": "1"}} for own in ("2.1", "1.9+mkl", "2.0")] + [{}]
     datasets_ = [{"numpy": "1.9"}, {"numpy": "2.0", "xarray": "7"}, {"numpy": "1.8", "scipy": "0"}]

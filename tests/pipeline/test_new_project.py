@@ -8,9 +8,10 @@ import pytest
 import xarray as xr
 import yaml
 
+from repdyn.base import files
 from repdyn.base.decisions import decide_claim
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.new import added_claim, environments, filling, folder, project
+from repdyn.pipeline.new import added_claim, environments, project
 
 TEMPLATE = {
     "README.md.in": "my_paper by my_paper: MyPaper, MyPaper; numpy @NUMPY@, python @PYTHON@, numpy @NUMPY@; my-other\n",
@@ -60,22 +61,6 @@ def test_invalid_or_existing_project_names_are_rejected(template, name):
     assert not Path("new").exists()
 
 
-def test_checkout_contains_the_files_that_its_patterns_match(tmp_path, monkeypatch):
-    for name in ("Snakefile", "docs/b.md", "docs/a.md", "docs/c.txt", "profiles/x/y/z.yaml", "src/a.py"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("")
-    patterns = '["profiles/**/*", "docs/*.md", "Snakefile", "docs/a*"]'
-    (tmp_path / "pyproject.toml").write_text(f"[tool.repdyn]\ncarried = {patterns}\n")
-    monkeypatch.setattr(folder, "CARRIED", tmp_path / "none")
-    monkeypatch.setattr(folder, "CHECKOUT", tmp_path)
-    names = ["Snakefile", "docs/a.md", "docs/b.md", "profiles/x/y/z.yaml"]
-    assert list(folder.files().items()) == [(name, tmp_path / name) for name in names]
-    folders = []
-    monkeypatch.setattr(folder, "write", folders.append)
-    folder.run(["my_runs"])
-    assert folders == [Path("my_runs")]
-
-
 @pytest.mark.parametrize("exists", [True, False])
 def test_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
     place = tmp_path / "a/new"
@@ -89,13 +74,13 @@ def test_folder_is_filled_completely_or_not_at_all(tmp_path, exists):
         if stopped:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), filling.fresh(place):
+    with pytest.raises(KeyboardInterrupt), files.fresh(place):
         fill(stopped=True)
     assert [*(tmp_path / "a").rglob("*")] == ([place] if exists else [])
-    with filling.fresh(place):
+    with files.fresh(place):
         fill()
     for taken in (place, place / "one"):
-        with pytest.raises(ConfigError, match=str(taken)), filling.fresh(taken):
+        with pytest.raises(ConfigError, match=str(taken)), files.fresh(taken):
             pass
     assert set(written(place)) == {"one", "s/two", "s/t/three"}
 

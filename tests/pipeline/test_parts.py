@@ -15,7 +15,7 @@ from repdyn.pipeline.ask import plan
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.graph import read_study
-from repdyn.pipeline.run.declare.jobs import SOURCES, Job, Parted, is_part, load_all, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Job, load_all, write_all
 from repdyn.pipeline.run.declare.workflow import RunJobs
 from repdyn.pipeline.run.execute.loading import load_function
 from repdyn.pipeline.run.kinds import simulate
@@ -166,7 +166,7 @@ def paper(tmp_path_factory):
 
 def test_only_the_paper_scale_is_split_into_jobs_of_half_an_hour(paper, tmp_path):
     made, rules = paper
-    pieces = [single for single in made.jobs.values() if is_part(single)]
+    pieces = [single for single in made.jobs.values() if single.part_of]
     makers = {path: single for single in made.jobs.values() for path in single.members[0]["outputs"]}
     own = {
         single.name: costs.work(single.members, single.images) * parts.share(single, makers)
@@ -182,7 +182,7 @@ def test_only_the_paper_scale_is_split_into_jobs_of_half_an_hour(paper, tmp_path
         (own,) = single.members
         simulate._typed(load_function(own["study"], own["function"]), {**own["arguments"], **own["settings"]})
     for scale in ("", "smoke"):
-        assert not any(isinstance(single, Parted) for single in declared(scale, tmp_path)[0].jobs.values())
+        assert not any(single.part_of or single.after for single in declared(scale, tmp_path)[0].jobs.values())
 
 
 @pytest.mark.parametrize(("study", "experiment"), CUT, ids=str)

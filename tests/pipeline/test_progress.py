@@ -115,11 +115,6 @@ def test_failed_jobs_are_listed_by_reason(job):
     assert failed.summary(others, BEGAN) == ""
 
 
-def test_at_most_twenty_reasons_are_listed(job):
-    text = failed.summary([job(f"{k}", log=1001, text=f"error: {k}\n") for k in range(23)], BEGAN)
-    assert [f"error: {k}\n" in text for k in (0, 19, 20)] == [True, True, False]
-
-
 # Checks, figures and tables that ended with an error
 
 

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline import replies, studies
+from repdyn.pipeline import studies
+from repdyn.pipeline.report import replies
 
 KNOWN = {"tf-thm32-omega", "tf-cor33-fixed"}
 REPLY = {"author": "A. Author", "date": "2026-12-01", "verdict": "holds as corrected", "stance": "disputes"}
@@ -33,48 +34,39 @@ def test_replies_to_every_claim_are_read_by_date(tmp_path):
     found = replies.read(write(tmp_path, {"tf-a": [later], "tf-b": days}), {"tf-a", "tf-b", "tf-c"})
     assert [reply.words for reply in found["tf-b"]] == [f"Day {day}." for day in (1, 2, 3, 4)]
     assert found["tf-a"] == [replies.Reply(**REPLY | {"date": "2026-12-03", "words": "Padded."})]
-    reply = replies.Reply(**REPLY)
-    assert [reply.is_current(verdict) for verdict in ("holds as corrected", "holds")] == [True, False]
 
 
 @pytest.mark.parametrize(
     ("change", "value"),
     [
-        ({"date": "1 December"}, "'1 December'"),
+        ({"date": "1 December"}, '"1 December"'),
+        ({"date": "2026-02-30"}, '"2026-02-30"'),
         ({"date": 20261201}, "20261201"),
-        ({"date": datetime.datetime(2026, 12, 1, 8)}, "2026"),
-        ({"verdict": "wrong"}, "'wrong'"),
-        ({"verdict": ["holds"]}, "['holds']"),
-        ({"stance": "agrees"}, "'agrees'"),
-        ({"words": " "}, "' '"),
+        ({"verdict": "wrong"}, '"wrong"'),
+        ({"stance": "agrees"}, '"agrees"'),
+        ({"words": " "}, '" "'),
         ({"author": 3}, "3"),
-        ({"note": "more"}, "author, date, verdict, stance, words, source"),
     ],
 )
 def test_invalid_value_is_reported_with_its_line(tmp_path, change, value):
     (line,) = refused(write(tmp_path, {"tf-thm32-omega": [REPLY | change]}))
     at, _, text = line.partition(": ")
-    assert f"[0].{next(iter(change))}" in text
-    assert value in text
-    assert int(at) == 2 + [*(REPLY | change)].index(*change)
+    assert text.startswith(f"tf-thm32-omega[0].{next(iter(change))}: {value} is not ")
+    assert int(at) == 2 + [*REPLY].index(*change)
 
 
 def test_all_problems_of_all_replies_are_reported_at_once(tmp_path):
     row = "  - {author: A, date: 2026-12-01, verdict: holds, stance: accepts, words: Yes., source: a letter}\n"
-    text = f"tf-x:\n{row}"
-    text += (
-        f"tf-thm32-omgea:\n{row}tf-thm32-omega:\n{row}{row.replace('accepts', 'agrees').replace('Yes.', '7')}  - no\n"
-    )
+    text = f"tf-thm32-omgea:\n{row}tf-thm32-omega:\n{row.replace('accepts', 'agrees')}  - no\n"
     text += f"{row.replace('author: A, ', '').replace('source', 'from')}tf-cor33-fixed: 3\n"
     wanted = [
-        ("1: tf-x",),
-        ("3: tf-thm32-omgea", "tf-thm32-omega"),
-        ("7: tf-thm32-omega[1].stance", "'agrees'"),
-        ("7: tf-thm32-omega[1].words", "7"),
-        ("8: tf-thm32-omega[2]", "'no'"),
-        ("9: tf-thm32-omega[3]", "author, source"),
-        ("9: tf-thm32-omega[3].from",),
-        ("10: tf-cor33-fixed", "3"),
+        ("1: tf-thm32-omgea", "tf-thm32-omega"),
+        ("4: tf-thm32-omega[0].stance", '"agrees"'),
+        ("5: tf-thm32-omega[1]", '"no"'),
+        ("6: tf-thm32-omega[2]", '"author"'),
+        ("6: tf-thm32-omega[2]", '"source"'),
+        ("6: tf-thm32-omega[2]", '"from"'),
+        ("7: tf-cor33-fixed", "3"),
     ]
     for line, words in zip(refused(write(tmp_path, text)), wanted, strict=True):
         assert line.startswith(words[0])

@@ -291,7 +291,7 @@ def test_nonfinite_numbers_are_not_plotted():
     """Of networks that have diverged."""
     assert drawing(PART)
     for name in ("value", "interval_low", "interval_high"):
-        assert [drawing(PART | {name: number}) for number in ("inf", "-inf", "nan")] == [""] * 3
+        assert [drawing(PART | {name: number}) for number in ("inf", "-inf", "nan")] == [{}] * 3
 
 
 # Errata

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from repdyn.pipeline.ask import plan, schedule
-from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.jobs import Job
 
 CHAIN = {"a": [], "b": ["a"], "c": ["b"]}
 FORK = {"start": [], "left": ["start"], "right": ["start"], "end": ["left", "right"]}
@@ -35,9 +35,7 @@ def job(name, reads=(), makes=(), run="default"):
 )
 def test_schedules_equal_hand_computed_ones(seconds, needs, cores, total):
     times = dict(zip(needs, seconds, strict=True))
-    found = schedule.schedule(times, needs, cores)
-    assert found.seconds == total
-    assert found.efficiency == pytest.approx(sum(seconds) / cores / total if total else 1)
+    assert schedule.schedule(times, needs, cores) == total
 
 
 def test_critical_path_is_the_longest_chain():
@@ -54,7 +52,7 @@ def test_dependencies_follow_from_files():
 
 
 def test_cycles_and_zero_cores_are_rejected():
-    with pytest.raises(ValueError, match="a, b"):
+    with pytest.raises(ValueError, match="cycle"):
         schedule.schedule({"a": 1, "b": 1, "c": 1}, {"a": ["b"], "b": ["a"], "c": []}, 2)
     with pytest.raises(ValueError, match="0 cores"):
         schedule.schedule({}, {}, 0)
@@ -76,18 +74,18 @@ def test_schedules_are_between_the_lower_bounds_and_grahams_bound(graph, cores):
     path = schedule.critical_path(seconds, needs)
     assert all(earlier in needs[later] for earlier, later in pairwise(path))
     longest, work = sum(seconds[name] for name in path), sum(seconds.values())
-    took = schedule.schedule(seconds, needs, cores).seconds
+    took = schedule.schedule(seconds, needs, cores)
     assert max(longest, work / cores) - 1e-9 <= took <= work / cores + (1 - 1 / cores) * longest + 1e-9
-    assert schedule.schedule(seconds, needs, 1).seconds == pytest.approx(work)
-    assert schedule.schedule(seconds, needs, len(seconds)).seconds == pytest.approx(longest)
+    assert schedule.schedule(seconds, needs, 1) == pytest.approx(work)
+    assert schedule.schedule(seconds, needs, len(seconds)) == pytest.approx(longest)
 
 
 def test_chunks_of_a_job_wait_for_each_other():
     """Two chunks in a chain, the job that joins them, and what reads it: 2 + 3 + 1 + 0.5 minutes on any cores."""
     member = {"inputs": {}, "outputs": ["1.nc"], "code": ""}
-    first = Parted("default", "s/long-part1", "simulate", [member], part_of="s/long")
+    first = Job("default", "s/long-part1", "simulate", [member], part_of="s/long")
     second = replace(first, name="s/long-part2", members=[member | {"outputs": ["2.nc"]}], after=("1.nc",))
-    whole = Parted("default", "s/long", "simulate", [member | {"outputs": ["long.nc"]}], after=("2.nc",))
+    whole = Job("default", "s/long", "simulate", [member | {"outputs": ["long.nc"]}], after=("2.nc",))
     jobs = [first, second, whole, job("s/fit", reads=["long.nc"])]
     costs = [plan.Cost(60 * minutes, 1.0, True) for minutes in (2.0, 3.0, 1.0, 0.5)]
     text = plan.show(list(zip(jobs, costs, strict=True)), "snakemake", [64])

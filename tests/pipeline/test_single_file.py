@@ -8,7 +8,6 @@ from repdyn.pipeline.report.build import build
 
 pytestmark = pytest.mark.slow
 FOLLOWED = "new Promise(done => addEventListener('hashchange', done, { once: true })).then(() => repdyn.shown)"
-PICTURES = "[...document.querySelectorAll('#single img[data-picture]')]"
 SHOWN = "document.getElementById('single').dataset.page"
 
 
@@ -26,19 +25,6 @@ def page(file, tmp_path):
     browser.ask("repdyn.shown")
     yield browser
     browser.close()
-
-
-def test_single_file_has_the_pages_and_figures_of_the_report(page, file):
-    names = page.ask(f"{PICTURES}.map(image => image.dataset.picture)")
-    assert set(names) == {f"figures/{STUDY}/fig1.svg", f"figures/{STUDY}/fig2.svg"}
-    content = page.ask(f"Promise.all({PICTURES}.map(async image => (await fetch(image.src)).text()))")
-    assert content == [(file.parent / name).read_text(encoding="utf-8") for name in names]
-    page.ask(f"Promise.all({PICTURES}.map(image => {{ image.loading = 'eager'; return image.decode(); }}))")
-    page.ask(f"{{ location.hash = '/ledger.html'; {FOLLOWED}; }}")
-    assert page.ask(SHOWN) == "ledger.html"
-    page.ask(f"history.back(); {FOLLOWED}")
-    assert page.ask(SHOWN) == f"studies/{STUDY}.html"
-    assert page.complaints == []
 
 
 def test_page_that_was_opened_last_is_shown(page):

@@ -13,7 +13,7 @@ from repdyn.__main__ import main
 from repdyn.base.checkpoints import Store
 from repdyn.base.errors import ConfigError, DataError
 from repdyn.pipeline.ask import store as shown
-from repdyn.pipeline.run.declare.jobs import Job, Parted
+from repdyn.pipeline.run.declare.jobs import Job
 from repdyn.pipeline.run.execute import trials
 
 JOB = Job("mine", "s/made", "simulate", [{"outputs": ["s/data/made.nc"]}])
@@ -98,7 +98,7 @@ def test_forced_job_resumes_only_its_own_trials():
 def test_forcing_a_rule_forces_its_variants_but_no_chunk(forced, expected):
     """Snakemake knows variants by their shared rule; a chunk that it does not run again is not forced."""
     jobs = [JOB, Job("mine", "s/made-depth2", "simulate", [{"outputs": ["s/data/made/depth2.nc"]}])]
-    jobs += [Parted("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
+    jobs += [Job("mine", "s/made-part1", "simulate", [{"outputs": ["s/parts/made/1.nc"]}], part_of="s/made")]
     trials.force(jobs, forced)
     assert [trials.store(job, Path("results/mine")).since > 0 for job in jobs] == expected
 

@@ -315,42 +315,6 @@ def test_figures_tables_and_claims_are_in_jobs(source):
     assert list(claims.members[0]["claims"]) == ["t-5", "t-2", "t-9"]
 
 
-def test_outputs_of_all_jobs_of_some_kinds_and_of_each_job(source):
-    """Only the joining job uses the chunks."""
-    made = run(source)
-    rules(made)
-    made.tables("toy")
-    made.claims("toy")
-    runs = [f"toy/data/modes/{name}.nc" for name in ("mid", "high", "low")]
-    blocks = [f"toy/data/blocks/block{block}.nc" for block in range(3)]
-    own = {
-        "images": ["data/images.nc"],
-        "toy/first": ["toy/data/loss.nc"],
-        "toy/both": ["toy/data/rates.nc", "toy/data/slopes.nc"],
-        "toy/long": ["toy/data/trials.nc"],
-        "toy/every": runs,
-        **{f"toy/parts-block{block}": [path] for block, path in enumerate(blocks)},
-        "toy/last": ["toy/data/nets.nc", "toy/data/ends.nc"],
-        "toy/tables": [f"toy/tables/{name}.{suffix}" for name in ("t_b", "t_a") for suffix in ("csv", "tex", "json")],
-        "toy/claims": ["toy/claims.csv", "toy/evidence.csv"],
-    }
-    assert made.rule_outputs() == own
-    assert made.outputs() == [path for paths in own.values() for path in paths]
-    assert made.outputs("decide", "images") == ["data/images.nc", "toy/claims.csv", "toy/evidence.csv"]
-    reads = ["b", "c", "a"]
-    other = made.other("end", "manifest", outputs=["x", "y"], reads=reads, run="mine", logs="l")
-    (member,) = other.members
-    assert member == {
-        "code": code("manifest"),
-        "inputs": {path: path for path in reads},
-        "outputs": ["x", "y"],
-        "run": "mine",
-        "logs": "l",
-    }
-    with pytest.raises(ConfigError, match="end"):
-        made.other("end", "manifest", outputs=["z"])
-
-
 def test_unknown_names_are_rejected(source):
     made = run(source)
     for name, message in (
@@ -360,6 +324,9 @@ def test_unknown_names_are_rejected(source):
     ):
         with pytest.raises(ConfigError, match=message):
             made.simulate("toy/x", name)
+    rules(made)
+    with pytest.raises(ConfigError, match="images"):
+        made.other("images", "images", outputs=["z"])
     (source / "repdyn/toy/settings/study.py").write_text('OTHER = "none"\n')
     workflow.paper_of.cache_clear()
     with pytest.raises(ConfigError, match=r"toy.*PAPER"):

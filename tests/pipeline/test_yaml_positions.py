@@ -3,7 +3,7 @@
 import pytest
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.config.yaml_positions import Complaint, Position, merged, read, values
+from repdyn.pipeline.config.yaml_positions import Position, merged, read, values
 
 
 @pytest.fixture(autouse=True)
@@ -87,21 +87,3 @@ def test_invalid_files_are_reported_with_file_and_line(tmp_path, text, message):
     with pytest.raises(ConfigError) as caught:
         values(tmp_path / "a.yaml")
     assert str(caught.value).startswith(message)
-
-
-def test_missing_files_are_reported(tmp_path):
-    with pytest.raises(ConfigError, match=r"b\.yaml: no such file"):
-        values(tmp_path / "b.yaml")
-
-
-@pytest.mark.parametrize(
-    ("file", "line", "path", "text"),
-    [
-        ("a.yaml", 3, ("x", 2, "y"), "a.yaml:3: x[2].y: no"),
-        ("a.yaml", 3, (), "a.yaml:3: no"),
-        ("--config", None, ("x", "y"), "--config x.y: no"),
-        ("--config", None, (), "--config: no"),
-    ],
-)
-def test_problems_have_file_line_and_key(file, line, path, text):
-    assert str(Complaint(Position(0, file, line), path, "no")) == text

@@ -1,10 +1,15 @@
-"""Decides a claim: runs its check and its controls on the data of a run."""
+"""Decides a claim: runs its check and its controls on the data of a run, and records the outcome.
+
+A record is a row of the ledger, and a row of evidence per test and reading; `docs/outputs.md` explains their columns.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import traceback
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import xarray as xr
 
@@ -13,8 +18,41 @@ from repdyn.base.claims import WHOLE, Claim
 from repdyn.base.controls import Control, Datasets
 from repdyn.base.datasets import explained_gaps, said_to_have_diverged
 from repdyn.base.errors import NotEnoughDataError, NotFiniteError, RepdynError
-from repdyn.base.ledger import Decision, Rejection, decision
-from repdyn.base.verdicts import DECIDED, DEPENDS, FAILED, REFUTED, STATUSES, UNDECIDED, Test, Verdict
+from repdyn.base.facts import plain_facts
+from repdyn.base.verdicts import DECIDED, DEPENDS, FAILED, REFUTED, STATUSES, UNDECIDED, Test, Verdict, weakest
+
+TEXTS = (
+    *("correction", "possible_ocr_error", "kind_of_slip", "message", "cause", "consequence", "sought", "defence"),
+    *("answer", "remark", "words", "line", "assumes", "formula", "corrected_formula"),
+)
+"""Texts of a claim in the ledger; `NOT_OF` those that a verdict leaves empty."""
+OF_REFUTED = ("correction", "kind_of_slip", "message", "cause", "consequence", "corrected_formula")
+NOT_OF = {"holds": (*OF_REFUTED, "defence", "answer"), "holds as corrected": (), "does not hold": ("sought",)}
+NUMBERS = (
+    *("measured", "statistic", "value", "unit", "region_low", "region_high", "expected", "margin", "tolerance"),
+    *("tolerance_reason", "n", "interval_low", "interval_high", "false_alarm"),
+)
+"""What the ledger has of the decisive test."""
+NO_TEST = Test("undecided", "", math.nan, "", false_alarm=math.nan)
+Row = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A claim's row of the ledger and its evidence, a row per part of the check."""
+
+    ledger: Row
+    evidence: list[Row]
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """Result of a control: the outcome of the part it should change, and the kind of change it makes."""
+
+    outcome: str
+    measured: str
+    margin: float | None
+    change: str
 
 
 def decide_claim(claim: Claim, datasets: Mapping[str, xr.Dataset | Mapping[str, xr.Dataset]]) -> Decision:
@@ -147,3 +185,109 @@ def _same_form(verdict: Verdict, turned: Verdict) -> Test | None:
 def _part(test: Test | None, part: str) -> Test | None:
     """A test's part by name, the test itself for the whole, None if there is no such part."""
     return test if test is None or part == WHOLE else test.parts.get(part)
+
+
+# Records
+
+
+def decision(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Decision:
+    """The rows of a decided claim; `rejections` has the parts whose control ran."""
+    evidence = [
+        row
+        for form, test in (("printed", verdict.printed), ("corrected", verdict.corrected))
+        if test is not None
+        for whole, part in (test.parts or {WHOLE: test}).items()
+        for leaf, leaf_test in part.leaves.items()
+        for row in _evidence_of(claim, form, whole, rejections if test is verdict.decisive else {}, leaf, leaf_test)
+    ]
+    return Decision(_row(claim, verdict, rejections), evidence)
+
+
+def _evidence_of(
+    claim: Claim, form: str, part: str, rejections: Mapping[str, Rejection], leaf: str, test: Test
+) -> Iterator[Row]:
+    """A row for one test with the control of its part or of the whole check, and a row for each of its readings."""
+    name = f"{part} {leaf}".strip()
+    about = {"id": claim.id, "form": form, "part": name, "label": claim.labels.get(name, "")}
+    turned = part if part in rejections else WHOLE
+    control, rejection = claim.controls.get(turned), rejections.get(turned)
+    known = control is not None and rejection is not None
+    of_control = {
+        "control": control.says if control and known else "",
+        "control_of": (turned or "whole check") if known else "",
+        "control_kind": control.kind if control and known else "",
+        "control_change": rejection.change if rejection else "",
+        "control_outcome": rejection.outcome if rejection else "",
+        "control_margin": _number(rejection.margin if rejection else None),
+    }
+    yield {**about, "reading": "", **_measured(test), **of_control}
+    for reading, read in test.readings.items():
+        deciding = replace(weakest(read.leaves.values()), outcome=read.outcome)
+        yield {**about, "reading": reading, **_measured(deciding), **dict.fromkeys(of_control, "")}
+
+
+def _measured(test: Test) -> Row:
+    """What a test measured and required, as cells."""
+    (low, high), (bottom, top) = test.interval or (None, None), test.region or (None, None)
+    return {
+        "outcome": test.outcome,
+        "statistic": test.statistic,
+        "value": _number(test.value),
+        "out_of": test.out_of or "",
+        "unit": test.unit,
+        "interval_low": _number(low),
+        "interval_high": _number(high),
+        "region_low": _number(bottom),
+        "region_high": _number(top),
+        "measured": test.measured,
+        "expected": test.expected,
+        "margin": _number(test.margin),
+        "tolerance": _number(test.tolerance),
+        "tolerance_reason": test.reason,
+        "n": test.n,
+        "false_alarm": _number(test.false_alarm),
+    }
+
+
+def _row(claim: Claim, verdict: Verdict, rejections: Mapping[str, Rejection]) -> Row:
+    texts = {name: getattr(claim, name) for name in TEXTS} | dict.fromkeys(NOT_OF.get(verdict.status, OF_REFUTED), "")
+    texts["line"] = claim.line or ""
+    printed, decisive = _measured(verdict.printed or NO_TEST), _measured(verdict.decisive or NO_TEST)
+    parts = verdict.decisive.parts if verdict.decisive and rejections else {}
+    trials = verdict.trials or ("", "")
+    return {
+        "id": claim.id,
+        "where": claim.where,
+        "kind": claim.kind,
+        "origin": claim.origin,
+        "statement": claim.states,
+        "verdict": verdict.status,
+        **texts,
+        **{f"printed_{name}": printed[name] for name in ("measured", "expected", "margin")},
+        **{name: decisive[name] for name in NUMBERS},
+        "control": "; ".join(control.says for part, control in claim.controls.items() if part in rejections),
+        "control_outcome": _controls_outcome(rejections.values()),
+        "control_margin": _number(_nearest_to_one([rejection.margin for rejection in rejections.values()])),
+        "uncontrolled_parts": "; ".join(part for part in parts if part not in claim.controls),
+        "datasets": " ".join(claim.data),
+        "code": "",  # a job knows the name under which it found the claim
+        "facts": json.dumps(plain_facts(verdict.facts)) if verdict.facts else "",
+        "why": verdict.why,
+        "trials_needed": trials[0],
+        "trials_present": trials[1],
+    }
+
+
+def _controls_outcome(rejections: Iterable[Rejection]) -> str:
+    """The worst of the outcomes: not rejected, undecided, rejected; empty without controls."""
+    outcomes = {rejection.outcome for rejection in rejections}
+    return next((name for name in ("not rejected", "undecided", "rejected") if name in outcomes), "")
+
+
+def _nearest_to_one(margins: Iterable[float | None]) -> float | None:
+    """The margin nearest to 1: a control that fails by a factor 1.1 is weaker than one that fails by 100."""
+    return min((margin for margin in margins if margin), key=lambda margin: abs(math.log(margin)), default=None)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.6g}"

@@ -1,4 +1,4 @@
-"""Files that are complete or absent: written under a temporary name and renamed."""
+"""Files and folders that are complete or absent: files are written under a temporary name and renamed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import json
 import os
 import platform
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from repdyn.base.errors import DataError
+from repdyn.base.errors import ConfigError, DataError
 
 STAMP = ".snakemake_timestamp"  # Snakemake writes it into a folder when its job is done
 HOST = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())
@@ -50,6 +51,31 @@ def named(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         error.filename, error.filename2 = error.filename2 or error.filename or str(folder), None
+        raise
+
+
+@contextmanager
+def fresh(folder: Path) -> Iterator[None]:
+    """Lets the block fill a folder; if the block fails, the folder is restored.
+
+    Args:
+        folder: an empty folder, or a new one to create.
+
+    Raises:
+        ConfigError: it is not empty, or a file has its name.
+    """
+    there = folder.is_symlink() or folder.exists()
+    if there and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder}: exists and is not an empty folder; choose another name")
+    try:
+        with named(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            yield
+    except BaseException:
+        for path in folder.iterdir() if folder.is_dir() else ():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if not there and folder.is_dir():
+            folder.rmdir()
         raise
 
 

@@ -1,17 +1,25 @@
-r"""Formulas and numbers for pages: LaTeX to MathML, text with `$...$`, typeset numbers.
+r"""What HTML pages share: LaTeX to MathML, text with `$...$`, typeset numbers, the style sheet, embedded pictures.
 
 Only supported formulas become markup. Others are shown verbatim, and text is escaped.
 """
 
 from __future__ import annotations
 
+import base64
 import re
+import string
 from functools import cache
+from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
+STYLE = Path(__file__).with_name("site.css")
+TYPES = {".svg": "svg+xml", ".png": "png"}
+LINES = re.compile(r"\s*\n\s*")
+UNCHANGED = " " + string.punctuation.translate(str.maketrans("", "", "%#<>\\"))  # in an address of a picture
 MATHML = "http://www.w3.org/1998/Math/MathML"
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
 ELEMENTS = {*CHILDREN, "math", "mi", "mn", "mo", "mtext", "mspace", "mrow", "msqrt", "mtable", "mtr", "mtd", "mstyle"}
@@ -68,6 +76,14 @@ def numbers(text: str) -> Markup:
 def plain(text: str) -> str:
     """Text without markup (titles, search): formulas as written, without dollars."""
     return DOLLARS.sub(lambda formula: formula[1], text)
+
+
+def data_address(file: Path) -> str:
+    """A picture, `.svg` or `.png`, as a data URL; vector graphics as text, which is a third shorter."""
+    kind = f"data:image/{TYPES[file.suffix]}"
+    if file.suffix == ".svg":
+        return f"{kind},{quote(LINES.sub(' ', file.read_text(encoding='utf-8')), safe=UNCHANGED)}"
+    return f"{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
 
 
 def _power(number: re.Match[str]) -> str:

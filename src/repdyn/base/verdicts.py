@@ -9,6 +9,7 @@ corrected form together give the verdict (`Verdict.from_tests`). Sampled quantit
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,7 +17,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from repdyn.base import sentences
 from repdyn.base.errors import NotEnoughDataError, NotFiniteError
 from repdyn.base.facts import Facts
 
@@ -30,6 +30,7 @@ FAILED = "check failed"  # the check ended with an error: no verdict
 STATUSES = (*DECIDED, DEPENDS, "not reproducible as stated", "not testable", UNDECIDED)
 KINDS = ("identity", "bound", "limit", "scaling", "comparison", "published number", "qualitative", "causal")
 LARGEST_MARGIN = 1e300
+WORDS = {"passes": "pass", "fails": "fail", "depends": "depend on more", "undecided": "stay undecided"}
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,8 @@ class Test:
 
     @property
     def measured(self) -> str:
-        """The measured value as text (`sentences.measured`)."""
-        return sentences.measured(self)
+        """The measured value as text."""
+        return measured(self)
 
     @property
     def leaves(self) -> dict[str, Test]:
@@ -274,3 +275,42 @@ def _within_tolerance(worst: float, tolerance: float, statistic: str, expected: 
         statistic=statistic,
         tolerance=tolerance,
     )
+
+
+# Numbers of tests as text: the only place that formats them, and nothing parses the result.
+
+
+def measured(test: Test) -> str:
+    """Measured value of a test: its number with statistic, unit and interval, or that of each part or reading.
+
+    Example:
+        >>> measured(at_least([3.0, 2.5], 2, expected="at least 2", reason="twice as many", unit="degree"))
+        'smallest 2.5 degree'
+    """
+    if test.parts:
+        return "; ".join(f"{name}: {measured(part)}" for name, part in test.parts.items())
+    if test.readings:
+        counts = Counter(reading.outcome for reading in test.readings.values())
+        counted = ", ".join(f"{counts[name]} {words}" for name, words in WORDS.items() if counts[name])  # type: ignore[index]
+        return f"of {len(test.readings)} readings {counted}"
+    if test.members:
+        worst = min(test.members.values(), key=lambda member: member.margin)
+        return f"worst of {len(test.members)}: {measured(worst)}" if len(test.members) > 1 else measured(worst)
+    value = "" if test.value is None else f"{test.statistic} {test.value:.4g}{_of(test)}{_unit(test)}".strip()
+    return ", ".join(filter(None, (value, interval(test)))) or test.statistic
+
+
+def interval(test: Test) -> str:
+    """The confidence interval of a test with its level; empty without one."""
+    if test.interval is None:
+        return ""
+    low, high = test.interval
+    return f"{100 * (1 - test.false_alarm):g} % interval [{low:.4g}, {high:.4g}]{'' if test.value else _unit(test)}"
+
+
+def _of(test: Test) -> str:
+    return f" of {test.out_of}" if test.out_of else ""
+
+
+def _unit(test: Test) -> str:
+    return f" {test.unit}" if test.unit else ""

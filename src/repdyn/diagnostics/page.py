@@ -21,7 +21,7 @@ import xarray as xr
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from repdyn.base import markup, web
+from repdyn.base import markup
 from repdyn.base.facts import shown_facts
 from repdyn.base.files import write_text
 from repdyn.diagnostics.figures.depth import NEEDED as OF_DEPTH
@@ -99,7 +99,7 @@ def page(dataset: xr.Dataset, sentences: Sequence[Sentence] = ()) -> str:
     columns = [_column(dataset, name) for name in _shown(dataset)]
     return _environment().get_template("page.html.j2").render(
         title=dataset.attrs["title"],
-        style=Markup(web.STYLE.read_text(encoding="utf-8")),
+        style=Markup(markup.STYLE.read_text(encoding="utf-8")),
         summary=words(sentences) if sentences else NO_SENTENCES,
         sentences=sentences,
         figures=_pictures(dataset),
@@ -216,6 +216,6 @@ def _pictures(dataset: xr.Dataset) -> list[dict[str, Any]]:
             facts = {
                 key: value for key, value in figure.repdyn["facts"].items() if key != "dataset"
             }  # the page's title
-            address = web.data_address(stem.with_suffix(".svg"))
+            address = markup.data_address(stem.with_suffix(".svg"))
             pictures.append({**figure.repdyn, "facts": shown_facts(facts), "address": address})
     return pictures

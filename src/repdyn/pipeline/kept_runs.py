@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from repdyn.base.errors import ConfigError, DataError
 from repdyn.base.files import write_json
 from repdyn.base.tables import write_csv
 from repdyn.pipeline.config import yaml_positions
+from repdyn.pipeline.run.execute import records
 from repdyn.pipeline.run.kinds import ledger
 
 FOLDER, EXCEPTIONS = "reference", "exceptions.yaml"
@@ -27,14 +28,6 @@ NUMBER_COLUMNS = [
 KEY = ["id", "form", "part"]
 
 
-class JobCost(TypedDict):
-    """The counted part of a job's record."""
-
-    log: str
-    cpu_seconds: float
-    peak_memory_mb: float
-
-
 class Manifest(TypedDict):
     """Content of `manifest.json`, explained in `docs/outputs.md`."""
 
@@ -45,23 +38,7 @@ class Manifest(TypedDict):
     machine: dict[str, object]
     commit: str
     made: str
-    costs: list[JobCost]
-
-
-class Made(TypedDict):
-    """How the results of a study were computed."""
-
-    versions: dict[str, str]
-    machine: dict[str, object]
-    commit: str
-
-
-class RunFacts(Made):
-    """What is recorded of a run besides its results; `others`: studies from another run."""
-
-    configuration: dict[str, dict[str, Any]]
-    cpu_seconds: dict[str, float]
-    others: NotRequired[dict[str, Made]]
+    costs: list[records.Record]
 
 
 @dataclass(frozen=True)
@@ -73,14 +50,15 @@ class Reference:
         claims: a row per claim: `id study origin where verdict n why`.
         numbers: a row per part of a check: of `NUMBER_COLUMNS`.
         digests: file inside the run's results -> SHA-256.
-        run: configuration, versions, machine, commit, CPU seconds per study.
+        run: configuration, versions, machine, commit, CPU seconds per study; under `others` what of these differs for
+            studies from another run.
     """
 
     name: str
     claims: pd.DataFrame
     numbers: pd.DataFrame
     digests: Mapping[str, str]
-    run: RunFacts
+    run: Mapping[str, Any]
 
     @property
     def verdicts(self) -> dict[str, str]:
@@ -138,13 +116,7 @@ def of_run(results: Path) -> Reference:
         frame[CLAIM_COLUMNS],
         evidence.loc[evidence["reading"] == "", NUMBER_COLUMNS],
         manifest["content"],
-        {
-            "configuration": manifest["configuration"],
-            "versions": manifest["versions"],
-            "machine": manifest["machine"],
-            "commit": manifest["commit"],
-            "cpu_seconds": seconds,
-        },
+        {"configuration": manifest["configuration"], **_origin(manifest), "cpu_seconds": seconds},
     )
 
 
@@ -199,7 +171,7 @@ def joined(former: Reference, run: Reference) -> Reference:
     today = set(run.claims["study"])
     stays = former.claims[~former.claims["study"].isin(today)]
     others = list(dict.fromkeys(stays["study"]))
-    made: Made = {"versions": former.run["versions"], "machine": former.run["machine"], "commit": former.run["commit"]}
+    made = _origin(former.run)
     before = former.run.get("others", {})
     theirs = {path: digest for path, digest in former.digests.items() if _study(path) in others}
     ours = {
@@ -233,6 +205,11 @@ def _settings_of_all(former: Reference, run: Reference) -> None:
                 raise DataError(
                     f"{run.name}: {section}.{key} is {own!r}, in {former.name} {value!r}; store it elsewhere"
                 )
+
+
+def _origin(run: Mapping[str, Any]) -> dict[str, Any]:
+    """How results were computed."""
+    return {name: run[name] for name in ("versions", "machine", "commit")}
 
 
 def is_reference(path: Path) -> bool:
@@ -278,7 +255,7 @@ def _study(path: str) -> str:
     return path.partition("/")[0]
 
 
-def _seconds(costs: list[JobCost]) -> dict[str, float]:
+def _seconds(costs: list[records.Record]) -> dict[str, float]:
     """CPU seconds by study; what shared by all studies under its jobs' names."""
     total: dict[str, float] = {}
     for record in costs:

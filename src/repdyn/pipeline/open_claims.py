@@ -14,9 +14,9 @@ from typing import Any
 from scipy.special import stdtrit
 
 from repdyn.base.readings import AGREEMENT
-from repdyn.base.settings import Settings
 from repdyn.pipeline import studies
 from repdyn.pipeline.run.declare.graph import Function, Study, home, read_study
+from repdyn.pipeline.run.declare.workflow import sections_of
 
 COUNTS = ("blocks", "seeds", "trials", "draws", "runs", "teachers", "staged_seeds")
 """Settings that say how many independent trials there are."""
@@ -138,21 +138,13 @@ def trial_settings(study: str, names: Iterable[str], settings: Mapping[str, Any]
 
 def counts(study: str, graph: Study, name: str) -> list[tuple[str, str]]:
     """Section and name of the settings with an experiment's number of trials."""
-    sections = studies.declared()[study].settings.model_fields
-    function = graph.experiments[name]
+    settings, function = studies.declared()[study].settings, graph.experiments[name]
     found = []
     for parameter, annotation in function.parameters.items():
-        models = {
-            section: info.annotation
-            for section, info in sections.items()
-            if isinstance(info.annotation, type)
-            and issubclass(info.annotation, Settings)
-            and annotation in {model.__name__ for model in info.annotation.__mro__}
-        }
-        chosen = {name: models[name]} if name in models else models
-        if parameter in function.reads or len(chosen) != 1:
+        sections = sections_of(settings, function, annotation)
+        if parameter in function.reads or len(sections) != 1:
             continue
-        ((section, model),) = chosen.items()
+        ((section, model),) = sections.items()
         names = [key for key in COUNTS if key in model.model_fields and model.model_fields[key].annotation is int]
         if "blocks" in names and "block" in function.parameters:
             names = ["blocks"]

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from repdyn.base.descent import descent_step
 from repdyn.base.ranks import effective_rank, numerical_rank, stable_rank
+from repdyn.base.training import descent_step
 from repdyn.bn_decomposed.theory.geometry import singular_values
 
 MODES = ("bn", "default", "he")

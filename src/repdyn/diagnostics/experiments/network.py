@@ -10,8 +10,8 @@ import xarray as xr
 from torch import Tensor, nn
 
 from repdyn.base.datasets import index, left_out
-from repdyn.base.descent import descent_step
 from repdyn.base.streams import Stream
+from repdyn.base.training import descent_step
 from repdyn.diagnostics.measure import Recorder
 from repdyn.diagnostics.methods import convolutional
 from repdyn.diagnostics.settings import ConvolutionalNetwork

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from repdyn.base.adam import BETAS, EPSILON
 from repdyn.base.arrays import Array
-from repdyn.base.graphs import replayable
+from repdyn.base.training import BETAS, EPSILON, replayable
 from repdyn.leaky_resnets.methods import compiled_steps
 from repdyn.leaky_resnets.methods.networks import LeakyResNet
 

@@ -34,7 +34,7 @@ def examine(results: Path) -> Audit:
     if lost := [row["id"] for row in claims if row["control_outcome"] and row["id"] not in known]:
         raise DataError(f"{results / 'evidence.csv'}: lacks the controls of {lost[0]}; finish the run again")
     faults = [
-        f"{row['id']}{_named(row['part'])}: {row['control_change']} ({row['control']})"
+        f"{', '.join(filter(None, (row['id'], row['part'])))}: {row['control_change']} ({row['control']})"
         for row in controlled
         if row["control_change"] in (UNCHANGED, *WEAK)
     ]
@@ -56,7 +56,3 @@ def show(audit: Audit) -> str:
     """The audit as text."""
     lines = [f"{count:5}  {kind}" for kind, count in sorted(audit.kinds.items())]
     return "\n".join([*lines, *audit.faults, f"{len(audit.faults)} faults"])
-
-
-def _named(part: str) -> str:
-    return f", {part}" if part else ""

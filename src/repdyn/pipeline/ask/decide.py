@@ -79,65 +79,27 @@ def needs(run: str) -> list[Need]:
     return sorted(found, key=lambda need: (need.doublings is None, need.seconds))
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Cost of a dataset: of its task in a job, or of the whole job if that is unknown.
-
-    Attributes:
-        of: name of the job, with that of the file if the cost is the task's.
-        seconds: CPU seconds.
-        keeps: whether it caches finished trials.
-    """
-
-    of: str
-    seconds: float
-    keeps: bool
-
-
-def _costs(run: str) -> dict[str, Cost]:
-    """Dataset's file -> its cost.
+def _costs(run: str) -> dict[str, float]:
+    """Dataset's file -> CPU seconds of its experiment.
 
     Raises:
         DataError: no job of the run has a record.
     """
-    latest = records.by_output(records.of_run(run))
-    if not latest:
+    if not (recorded := records.of_run(run)):
         raise DataError(f"logs/{run}: no job of this run has a record of its cost; finish the run first")
-    place = f"results/{run}/"
-    return {
-        path.removeprefix(place): _cost(path, record, path.removeprefix(place))
-        for path, record in latest.items()
-        if path.startswith(place)
-    }
-
-
-def _cost(path: str, record: Mapping[str, Any], file: str) -> Cost:
-    members = [member for member in record["job"]["members"] if "function" in member and "paper" in member]
-    own = [member for member in members if file in member["outputs"]]
-    seconds = record.get("file_cpu_seconds", {}).get(path) if own else None
-    if seconds is None:
-        return Cost(record["log"], float(record["cpu_seconds"]), any(map(_keeps, members)))
-    return Cost(f"{record['log']}:{file}", seconds, any(map(_keeps, own)))
-
-
-def _keeps(member: Mapping[str, Any]) -> bool:
-    """Whether an experiment caches finished trials."""
-    function = member["function"].rpartition(":")[2]
-    return "checkpoint" in read_study(member["study"]).experiments[function].parameters
+    return records.seconds_by_file(recorded, run)
 
 
 def _seconds(
-    study: str, trial_settings: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, Cost]
+    study: str, trial_settings: Mapping[tuple[str, str], int], factor: float, costs: Mapping[str, float]
 ) -> float:
-    """CPU seconds of the jobs that run for more trials; only of new trials if finished ones are cached."""
-    grown = _grown(study, read_study(study), {section for section, _ in trial_settings})
-    made_by = {
-        cost.of: cost
-        for file, cost in costs.items()
-        for name in grown
-        if file == f"{study}/data/{name}.nc" or file.startswith(f"{study}/data/{name}/")
-    }
-    return sum(cost.seconds * (factor - cost.keeps) for cost in made_by.values())
+    """CPU seconds of the experiments that run for more trials; only of new trials if finished ones are cached."""
+    graph, total = read_study(study), 0.0
+    for name in _grown(study, graph, {section for section, _ in trial_settings}):
+        single, folder = f"{study}/data/{name}.nc", f"{study}/data/{name}/"
+        took = sum(seconds for file, seconds in costs.items() if file == single or file.startswith(folder))
+        total += took * (factor - ("checkpoint" in graph.experiments[name].parameters))
+    return total
 
 
 def _grown(study: str, graph: Study, sections: set[str]) -> list[str]:
@@ -294,7 +256,7 @@ def decide(
             break
         say(f"{today}: {len(wanted)} claims open; more trials for {', '.join(need.id for need in step.chosen)}")
         begin(today, name)
-        own = _joined(_written(file), step.settings)
+        own = _joined(yaml_positions.values(file) if file.is_file() else {}, step.settings)
         write_text(file, overlay(own, name))
         left -= (took := go_on(name, _with(options, file), cores))
         today = name
@@ -312,11 +274,6 @@ def _with(options: Iterable[str], file: Path) -> list[str]:
     place = words.index("--configfile") + 1 if "--configfile" in words else 0
     after = next((k for k in range(place, len(words)) if words[k].startswith("--")), len(words)) if place else 0
     return [*words[:after], str(file), *words[after:]] if place else ["--configfile", str(file), *words]
-
-
-def _written(file: Path) -> dict[str, Any]:
-    """What an earlier call wrote; empty before the first."""
-    return yaml_positions.values(file) if file.is_file() else {}
 
 
 def _joined(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:

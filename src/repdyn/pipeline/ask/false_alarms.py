@@ -7,7 +7,11 @@ seeds, and the verdicts are counted.
 
 from __future__ import annotations
 
+import math
+import shutil
+import tempfile
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -16,8 +20,10 @@ import scipy
 from repdyn.base import claims, verdicts
 from repdyn.base.errors import RepdynError
 from repdyn.base.progress import Progress
-from repdyn.pipeline.ask.remake import Remaker
+from repdyn.pipeline.run.declare.jobs import Member, input_paths
+from repdyn.pipeline.run.execute import members, records
 from repdyn.pipeline.run.execute.loading import load_modules
+from repdyn.pipeline.run.kinds import simulate
 
 FIRST_SEED = 10_001
 
@@ -28,7 +34,7 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     Args:
         root: results of a finished run; its datasets record how they were computed.
         seeds: further seeds of the run to try.
-        seconds: a claim counts as cheap if computing all its datasets takes at most this long.
+        seconds: a claim counts as cheap if its datasets with all their inputs took at most this long.
 
     Returns:
         One row per claim: id, derived rate, seeds, refutations (a decided verdict that differs from the run's),
@@ -47,12 +53,72 @@ def measure(root: Path, seeds: int, seconds: float) -> pd.DataFrame:
     for study, rows in sampled.groupby("study", sort=False):
         remaker = Remaker(root, str(study))
         known = {claim.id: claim for claim in claims.claims_of(*load_modules(str(study), "claims"))}
-        cheap = {id: known[id] for id in rows.index if remaker.cheap(known[id].data, seconds)}
+        cheap = {id: known[id] for id in rows.index if remaker.seconds(known[id].data) <= seconds}
         counts = _count(remaker, cheap, seeds) if cheap else {}
         counted += [_row(id, rates[id], counts[id], ledger["verdict"][id], seeds) for id in cheap]
     if not counted:
         raise RepdynError(f"{root}: no sampled claim is decided and takes at most {seconds} s to compute again")
     return pd.DataFrame(counted)
+
+
+class Remaker:
+    """Recomputes the datasets of one study.
+
+    Args:
+        root: results of a finished run, `results/<run>`, with its logs next to them or its costs in its manifest.
+        study: name of the study.
+    """
+
+    def __init__(self, root: Path, study: str) -> None:
+        self.root, self.study = root, study
+        recorded = records.of_run(root.name, root.absolute().parents[1])
+        jobs = (record["job"] for record in recorded if record["job"]["kind"] == "simulate")
+        self._members: dict[str, Member] = {member["outputs"][0]: member for job in jobs for member in job["members"]}
+        self._seconds = records.seconds_by_file(recorded, root.name)
+
+    def seconds(self, names: Iterable[str]) -> float:
+        """CPU seconds that datasets took with all their inputs; infinite where one has no record."""
+        files = [self._files(name) for name in names]
+        behind = {file for own in files for file in self._behind(own)}
+        known = all(files) and behind <= self._seconds.keys()
+        return sum(self._seconds[file] for file in behind) if known else math.inf
+
+    def datasets(self, names: Iterable[str], seed: int) -> members.Inputs:
+        """The named datasets, recomputed with all their inputs from another seed."""
+        with tempfile.TemporaryDirectory() as folder:
+            asked: Member = {"code": "", "inputs": {name: self._paths(name) for name in names}, "outputs": []}
+            for file in input_paths([asked]):
+                self._make(file, Path(folder), seed)
+            return members.read_inputs(asked, Path(folder))
+
+    def _behind(self, files: Iterable[str]) -> Iterator[str]:
+        """Files of datasets and of their inputs, except the images."""
+        for file in files:
+            if file in self._members:
+                yield file
+                yield from self._behind(input_paths([self._members[file]]))
+
+    def _make(self, file: str, folder: Path, seed: int) -> None:
+        if (folder / file).exists():
+            return
+        if file not in self._members:  # the images
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(self.root / file, folder / file)
+            return
+        member = self._members[file]
+        for other in input_paths([member]):
+            self._make(other, folder, seed)
+        simulate.run(member | {"seed": seed}, folder, None)
+
+    def _paths(self, name: str) -> str | dict[str, str]:
+        """File of a dataset, or variant -> file, as a job file names them."""
+        files = self._files(name)
+        single = f"{self.study}/data/{name}.nc"
+        return single if files == [single] else {Path(file).stem: file for file in files}
+
+    def _files(self, name: str) -> list[str]:
+        single, folder = f"{self.study}/data/{name}.nc", f"{self.study}/data/{name}/"
+        return [file for file in self._members if file == single or file.startswith(folder)]
 
 
 def _count(remaker: Remaker, cheap: dict[str, claims.Claim], seeds: int) -> dict[str, Counter[str]]:

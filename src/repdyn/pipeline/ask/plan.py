@@ -31,7 +31,7 @@ from repdyn.pipeline.run.declare.costs import (
     size,
     work,
 )
-from repdyn.pipeline.run.declare.jobs import Job, Parted, images_of
+from repdyn.pipeline.run.declare.jobs import Job, images_of
 from repdyn.pipeline.run.declare.parts import share
 from repdyn.pipeline.run.execute import records
 
@@ -167,8 +167,9 @@ def _times(expected: Expected, cores: Sequence[int]) -> list[str]:
     seconds, before = _seconds(expected), needs(job for job, _ in expected)
     lines = ["", f"{'cores':>5}{'minutes':>12}{'efficiency':>12}"]
     for number in cores:
-        when = schedule(seconds, before, number)
-        lines.append(f"{number:>5}{_short(when.seconds / 60):>12}{_short(100 * when.efficiency):>10} %")
+        took = schedule(seconds, before, number)
+        efficiency = sum(seconds.values()) / (number * took) if took else 1.0
+        lines.append(f"{number:>5}{_short(took / 60):>12}{_short(100 * efficiency):>10} %")
     return lines
 
 
@@ -185,7 +186,7 @@ def _critical(expected: Expected) -> str:
     """The chain of jobs that no number of cores shortens, without jobs under a tenth of a minute."""
     minutes = {name: seconds / 60 for name, seconds in _seconds(expected).items()}
     path = critical_path(minutes, needs(job for job, _ in expected))
-    parts = {job.name: job.part_of for job, _ in expected if isinstance(job, Parted) and job.part_of}
+    parts = {job.name: job.part_of for job, _ in expected if job.part_of}
     stations = [(name, list(names)) for name, names in groupby(path, lambda name: parts.get(name, name))]
     took = [sum(minutes[name] for name in names) for _, names in stations]
     counts = [sum(one in parts for one in names) for _, names in stations]  # not the job that joins them

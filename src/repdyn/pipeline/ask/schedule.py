@@ -10,27 +10,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 from repdyn.pipeline.run.declare.jobs import Job
 
 Needs = Mapping[str, Sequence[str]]
 """Name of a job -> names of the jobs whose files it reads."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Jobs on a number of cores.
-
-    Attributes:
-        cores: how many.
-        seconds: until the last job ends.
-        efficiency: share of the cores' time in which they work, above 0 and at most 1.
-    """
-
-    cores: int
-    seconds: float
-    efficiency: float
 
 
 def needs(jobs: Iterable[Job]) -> dict[str, list[str]]:
@@ -40,29 +25,14 @@ def needs(jobs: Iterable[Job]) -> dict[str, list[str]]:
     return {job.name: sorted({makers[path] for path in job.inputs if path in makers} - {job.name}) for job in jobs}
 
 
-def in_order(needs: Needs) -> list[str]:
-    """The jobs, each after those that it needs.
+def ways_to_the_end(seconds: Mapping[str, float], needs: Needs) -> dict[str, float]:
+    """Time of each job plus that of the longest chain of dependent jobs.
 
     Raises:
         ValueError: jobs wait for each other.
     """
-    left = {name: len(before) for name, before in needs.items()}
-    readers = _readers(needs)
-    ready = [name for name, count in left.items() if not count]
-    for name in ready:  # grows as jobs become ready
-        for reader in readers[name]:
-            left[reader] -= 1
-            if not left[reader]:
-                ready.append(reader)
-    if len(ready) < len(left):
-        raise ValueError(f"these jobs wait for each other: {', '.join(sorted(set(left) - set(ready)))}")
-    return ready
-
-
-def ways_to_the_end(seconds: Mapping[str, float], needs: Needs) -> dict[str, float]:
-    """Time of each job plus that of the longest chain of dependent jobs."""
     readers, ways = _readers(needs), dict[str, float]()
-    for name in reversed(in_order(needs)):
+    for name in reversed([*TopologicalSorter(needs).static_order()]):
         ways[name] = seconds[name] + max((ways[reader] for reader in readers[name]), default=0.0)
     return ways
 
@@ -78,8 +48,8 @@ def critical_path(seconds: Mapping[str, float], needs: Needs) -> list[str]:
     return path
 
 
-def schedule(seconds: Mapping[str, float], needs: Needs, cores: int) -> Schedule:
-    """The jobs on a number of cores.
+def schedule(seconds: Mapping[str, float], needs: Needs, cores: int) -> float:
+    """Time until the last of the jobs ends on a number of cores.
 
     Args:
         seconds: time of each job, at least 0.
@@ -106,8 +76,7 @@ def schedule(seconds: Mapping[str, float], needs: Needs, cores: int) -> Schedule
             left[reader] -= 1
             if not left[reader]:
                 heapq.heappush(ready, (-ways[reader], reader))
-    work = sum(seconds.values())
-    return Schedule(cores, now, work / (cores * now) if now else 1.0)
+    return now
 
 
 def _readers(needs: Needs) -> dict[str, list[str]]:

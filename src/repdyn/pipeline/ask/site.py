@@ -16,8 +16,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from repdyn.base.errors import ConfigError, DataError
-from repdyn.base.files import write_text
-from repdyn.pipeline.new.filling import fresh
+from repdyn.base.files import fresh, write_text
 
 REPORT, DOCS = "report", "docs"
 HOME = f"{REPORT}/index.html"
@@ -33,15 +32,21 @@ LOST = """<!doctype html>
 <p>Pages of claims are named by the claim. <a href="{url}/report/ledger.html">Search the ledger</a> or begin with
 <a href="{url}/{home}">the findings</a>.</p></main></body></html>
 """
+MAP = """<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+{places}</urlset>
+"""
+PLACE = "<url><loc>{address}</loc></url>\n"
 
 
 class _Links(HTMLParser):
     """Links and pictures of a page, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.targets: list[str] = []
         self.pictures: list[str] = []
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
@@ -76,7 +81,7 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> tu
     every = [path for path in sorted((results / REPORT).rglob("*")) if path.is_file()]
     own = [path.relative_to(results).as_posix() for path in every if _inside(path, results)]
     pages = {name: _text(results / name) for name in own if name.endswith(".html")}
-    found = {name: _read(text) for name, text in pages.items()}
+    found = {name: _Links(text) for name, text in pages.items()}
     beside = sorted({target for name, links in found.items() for target in _files(name, links.targets)} - set(own))
     if missing := [target for target in beside if not (results / target).is_file()]:
         raise DataError(f"{results}: pages link to missing files: {', '.join(missing[:5])}")
@@ -97,7 +102,9 @@ def publish(results: Path, into: Path, url: str, docs: Path | None = None) -> tu
             shutil.copytree(docs, into / DOCS, ignore=_hidden_or_elsewhere(docs))
         write_text(into / "index.html", FORWARD.format(home=HOME, url=html.escape(url)))
         write_text(into / "404.html", LOST.format(home=HOME, url=html.escape(url)))
-        write_text(into / "sitemap.xml", _map(sorted([*pages, *_built(into)]), url))
+        built = [path.relative_to(into).as_posix() for path in (into / DOCS).rglob("*.html")]
+        places = "".join(PLACE.format(address=html.escape(f"{url}/{page}")) for page in sorted([*pages, *built]))
+        write_text(into / "sitemap.xml", MAP.format(places=places))
         write_text(into / ".nojekyll", "")  # so that the host leaves the files as they are
     return len(pages), [str(path) for path in [*sorted(outside), *strays]]
 
@@ -113,22 +120,11 @@ def _hidden_or_elsewhere(root: Path) -> Callable[[str, list[str]], list[str]]:
     return ignored
 
 
-def _built(site: Path) -> list[str]:
-    """Pages of the documentation."""
-    return [path.relative_to(site).as_posix() for path in (site / DOCS).rglob("*.html")]
-
-
 def _text(page: Path) -> str:
     try:
         return page.read_text(encoding="utf-8")
     except ValueError as error:
         raise DataError(f"{page}: no text ({error}); delete it and finish the run again") from error
-
-
-def _read(text: str) -> _Links:
-    links = _Links()
-    links.feed(text)
-    return links
 
 
 def _files(page: str, targets: list[str]) -> Iterator[str]:
@@ -163,9 +159,3 @@ def _card(page: str, picture: str, url: str) -> str:
     if picture:
         lines += [f'<meta property="og:image" content="{html.escape(f"{url}/{picture}")}">']
     return "".join(f"{line}\n" for line in lines)
-
-
-def _map(pages: list[str], url: str) -> str:
-    places = "".join(f"<url><loc>{html.escape(f'{url}/{page}')}</loc></url>\n" for page in pages)
-    opening = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-    return f"{opening}{places}</urlset>\n"

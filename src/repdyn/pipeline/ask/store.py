@@ -25,7 +25,10 @@ def show(root: Path, experiment: str | None = None) -> str:
         if experiment not in {row.experiment for row in rows}:
             known = ", ".join(row.experiment for row in rows) or "nothing"
             raise DataError(f"{place}: no finished trials of {experiment!r}; it holds {known}")
-        return "\n\n".join(_identity(entry) for entry in trials.identities(place, experiment))
+        return "\n\n".join(
+            f"{entry['folder']}\n{json.dumps(entry['about'], indent=1, ensure_ascii=False)}"
+            for entry in trials.identities(place, experiment)
+        )
     if not rows:
         return f"{place}: no finished trials"
     lines = [f"{'experiment':44}{'trials':>8}{'states':>8}{'MB':>10}{'last used':>14}"]
@@ -54,7 +57,3 @@ def clean(root: Path, gigabytes: float | None, days: float) -> str:
 def _ago(used: float) -> str:
     days = (time.time() - used) / DAY
     return "today" if days < 1 else f"{days:.0f} days ago"
-
-
-def _identity(entry: dict[str, object]) -> str:
-    return f"{entry['folder']}\n{json.dumps(entry['about'], indent=1, ensure_ascii=False)}"

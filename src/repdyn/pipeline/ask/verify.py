@@ -141,14 +141,9 @@ def _leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 def _other_versions(versions: Mapping[str, str], installed: Callable[[str], str]) -> str:
     """Packages whose version differs between a job and today, so that results may differ by rounding."""
     old = {name: version for name, version in versions.items() if name not in WITHOUT_NUMBERS}
-    return ", ".join(
-        f"{name} {was} (now {now})" for name, was in old.items() if was not in ((now := installed(name)), _public(now))
-    )
-
-
-def _public(version: str) -> str:
-    """A version as datasets record it, without the local part after a plus."""
-    return version.partition("+")[0]
+    today = {name: installed(name) for name in old}
+    differing = (name for name, now in today.items() if old[name] not in (now, now.partition("+")[0]))
+    return ", ".join(f"{name} {old[name]} (now {today[name]})" for name in differing)
 
 
 def _left_over(run: str, reasons: Reasons) -> list[str]:

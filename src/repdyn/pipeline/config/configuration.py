@@ -132,7 +132,8 @@ def checked(
         layers += _of_scale(str(scale), Position(len(layers), "--config", None), files)
     schema = cache(model.model_json_schema)  # slow, and needed only for overrides and error messages
     if overrides:
-        layers.append(_from_command_line(overrides, len(layers), schema()))
+        layers.append(Layer({}, {}))
+        _put(layers[-1], layers[-1].values, (), overrides, Position(len(layers) - 1, "--config", None), schema())
     values, positions = merged(layers)
     try:
         return model.model_validate(values)
@@ -171,12 +172,6 @@ def _of_scale(scale: object, position: Position, files: Callable[[str], Mapping[
 def _of_study(files: Mapping[str, Path]) -> list[Layer]:
     """Files of studies as layers of the whole configuration."""
     return [read(path, order, under=study) for order, (study, path) in enumerate(files.items())]
-
-
-def _from_command_line(overrides: Mapping[str, Any], order: int, root: Schema) -> Layer:
-    layer = Layer({}, {})
-    _put(layer, layer.values, (), overrides, Position(order, "--config", None), root)
-    return layer
 
 
 def _put(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from repdyn.base.errors import ConfigError
-from repdyn.pipeline.new import filling
+from repdyn.base.files import fresh
 from repdyn.pipeline.packages import PACKAGE
 
 CARRIED = Path(__file__).parent / "carried"
@@ -39,7 +39,7 @@ def write(folder: Path) -> None:
         ConfigError: the folder is not empty, or this installation lacks the files.
     """
     sources = files()
-    with filling.fresh(folder):
+    with fresh(folder):
         for name, source in sources.items():
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from repdyn.base.errors import ConfigError
-from repdyn.base.files import write_text
-from repdyn.pipeline.new import added_claim, environments, filling
+from repdyn.base.files import fresh, write_text
+from repdyn.pipeline.new import added_claim, environments
 
 TEMPLATE = Path(__file__).parent / "template"
 SUFFIX = ".in"  # suffix of the template's files, which are not modules of this package
@@ -64,7 +64,7 @@ def write(name: str, folder: Path) -> None:
         raise ConfigError(f"{name!r} is the name of an installed package; choose another")
     short, model = name.partition("_")[0], "".join(part.capitalize() for part in name.split("_"))
     versions = environments.placeholders()
-    with filling.fresh(folder):
+    with fresh(folder):
         for path in sorted(TEMPLATE.rglob(f"*{SUFFIX}")):
             text = path.read_text(encoding="utf-8").replace(NAME, name).replace("MyPaper", model)
             inside = str(path.relative_to(TEMPLATE)).removesuffix(SUFFIX).replace(NAME, name)

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from repdyn.base.claims import SLIPS, Claim
 from repdyn.base.verdicts import DECIDED, DEPENDS, REFUTED, UNDECIDED
-from repdyn.pipeline.pages.markdown import table
+from repdyn.pipeline.pages.listed import table
 from repdyn.pipeline.run.kinds.ledger import Accepted
 
-BEGIN, END = "<!-- counts: generated -->", "<!-- end of counts -->"
 LARGER = {
     "full": "The full scale, with MNIST and [fresh draws](fresh_draws.md),",
     "paper": "The scale of the papers' own sizes, run for some of the studies,",
@@ -19,10 +18,10 @@ LONG = {"slip in a proof": "slips in a proof that change nothing", "missing hypo
 LONG |= {"conclusion fails": "conclusions fail", "result changes": "results change", "misprint": "misprints"}
 
 
-def block(
+def text(
     studies: Mapping[str, Sequence[Claim]], accepted: Accepted, references: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """The count in a few sentences and a table, between its begin and end marks.
+    """The count in a few sentences and a table.
 
     Args:
         studies: study -> its claims.
@@ -38,7 +37,7 @@ def block(
     slips = _slips(own, verdicts)
     ours = sum(len(claims) for claims in studies.values()) - len(own)
     severe = ", ".join(f"{slips[slip]} {LONG[slip]}" for slip in reversed(SLIPS) if slips[slip])
-    text = (
+    words = (
         f"The ledger has {len(own)} statements of the papers at the default scale: {counts['holds']} hold as printed, "
         f"{counts['holds as corrected']} hold once corrected, {counts['does not hold']} do not hold, "
         f"{counts[DEPENDS]} depend on how their words are read, and {_open(counts)} stay open (settings missing, "
@@ -47,10 +46,10 @@ def block(
     )
     for scale in LARGER:
         if {"default", scale} <= set(references):
-            text += "\n\n" + confirmed(references["default"], references[scale], LARGER[scale])
+            words += "\n\n" + confirmed(references["default"], references[scale], LARGER[scale])
     head = ("study", "statements", "hold", "once corrected", "do not hold", "depend", "open", *reversed(SLIPS))
     rows = [_row(study, claims, verdicts) for study, claims in papers.items() if claims]
-    return "\n".join([BEGIN, text, "", table(head, rows).rstrip(), END])
+    return "\n".join([words, "", table(head, rows)])
 
 
 def confirmed(default: Mapping[str, str], full: Mapping[str, str], scale: str = LARGER["full"]) -> str:
@@ -87,16 +86,3 @@ def _row(study: str, claims: Sequence[Claim], verdicts: Mapping[str, str]) -> tu
         *map(str, numbers),
         *(str(slips[slip] or "") for slip in reversed(SLIPS)),
     )
-
-
-def put(page: str, counted: str) -> str:
-    """A page with the current count between its marks.
-
-    Raises:
-        ValueError: the page lacks the marks.
-    """
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (mark and end):
-        raise ValueError(f"the page has no place for the count of claims: {BEGIN} ... {END}")
-    return before + counted + after

@@ -9,24 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypedDict
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from repdyn.base import markup, web
+from repdyn.base import markup
 from repdyn.base.errors import ConfigError
 from repdyn.base.files import named
 from repdyn.base.verdicts import REFUTED, UNDECIDED
-from repdyn.pipeline import kept_runs, replies, studies
+from repdyn.pipeline import kept_runs, studies
 from repdyn.pipeline.config.messages import not_one_of
 from repdyn.pipeline.report import (
     captions,
     evidence,
-    findings,
+    first_page,
     listings,
-    openings,
     page_md,
-    rests_on,
+    replies,
     searching,
     settings_sources,
     single,
@@ -35,84 +33,13 @@ from repdyn.pipeline.report import (
     typeset,
     views,
 )
-from repdyn.pipeline.report.contents import Contents, Product, Row, read
+from repdyn.pipeline.report.contents import Contents, Row, read
 from repdyn.pipeline.report.errata import scripts, severities
 from repdyn.pipeline.report.notes import Notes, notes
 from repdyn.pipeline.report.texts import FOLDERS, MEANINGS, PLURALS, TERMS, WARNINGS, linked
 
 PAGE = Path(__file__).parent / "page"
 ASSETS = PAGE / "assets"
-
-
-class StudyPage(views.StudyView):
-    """What the page of a study shows."""
-
-    story: stories.Story | None
-    heading: str
-    source: page_md.Paper | None
-    concept: page_md.Concept | None
-    illustration: Product | None
-    settings: list[settings_sources.Setting]
-    differing: list[settings_sources.Setting]
-
-
-class Scale(TypedDict):
-    """A claim in a reference run: verdict, samples, and what an undecided one needs."""
-
-    run: str
-    verdict: str
-    n: str
-    remark: str
-
-
-class ClaimPage(views.ClaimView):
-    """What the page of a claim shows."""
-
-    scales: list[Scale]
-    exception: str
-    chosen: list[str]
-    replies: list[replies.Reply]
-    headline: str
-    rests_on: list[tuple[str, str]]
-    before: Row | None
-    after: Row | None
-
-
-class IndexPage(TypedDict):
-    """What the first page shows."""
-
-    heading: str
-    own: list[Row]
-    said: str
-    severities: list[tuple[str, int]]
-    ours: int
-    changes: list[Row]
-    warning: str
-    summaries: dict[str, dict[str, str]]
-    sources: dict[str, page_md.Paper | None]
-    animations: list[openings.Animation]
-    findings: list[findings.Card]
-    studies: list[StudyPage]
-    counts: list[tuple[str, int]]
-
-
-class LedgerPage(TypedDict):
-    """What the page of all claims shows."""
-
-    ledger: Sequence[Row]
-    counts: list[tuple[str, int]]
-    claimed: list[str]
-    slips: list[str]
-    kinds: list[str]
-
-
-class ProvenancePage(TypedDict):
-    """What the page of costs and versions shows."""
-
-    manifest: kept_runs.Manifest
-    costs: list[tuple[str, int, float, float]]
-    total_cpu: float
-    unrecorded: list[str]
 
 
 @dataclass(frozen=True)
@@ -161,7 +88,7 @@ class Site:
         self.titles = {name: declared[name].title if name in declared else name for name in contents.studies}
         self.explorers = {name: study.explorer for name, study in declared.items()}
         opened = {name: study.opening for name, study in declared.items() if study.opening}
-        self.animations = openings.animations(opened, contents)
+        self.animations = first_page.animations(opened, contents)
         self.pages_of_studies = page_md.pages(self.folders)
         self.notes = {study: self._notes(study) for study in contents.studies}
         own = studies.files(studies.SOURCES, self.folders)
@@ -172,7 +99,7 @@ class Site:
         self.replies = replies.of_studies(self.folders)
         self.scripts = scripts(self.folders)
         animated = {one.claim["id"] for one in self.animations}
-        cards = findings.cards(self.pages_of_studies, contents)
+        cards = first_page.cards(self.pages_of_studies, contents)
         self.findings = sorted(cards, key=lambda card: card.claim["id"] not in animated)
         self.terms = page_md.terms(self.pages_of_studies, TERMS)
         self._larger = {name: kept_runs.verdicts_of(frame) for name, frame in self.references.items()}
@@ -214,27 +141,25 @@ class Site:
         for place, claim in enumerate(self.contents.ledger):
             yield self._page(f"claims/{claim['id']}.html", "claim", **self._claim(claim, place))
 
-    def _document(self, study: StudyPage) -> str:
+    def _document(self, study: views.Shown) -> str:
         source = study["source"]
         paper = (
             " ".join([f"{source.authors}: {source.title}, {source.link}.", source.note]) if source else study["paper"]
         )
-        places = {row["id"]: row["where"] for row in self.contents.ledger}
-        return typeset.document(study["title"], paper, study["errata"], self.scripts, places)
+        return typeset.document(study["title"], paper, study["errata"], self.scripts, self.contents.rows)
 
     def assets(self) -> dict[str, str]:
         """Path inside the report and text of styles and scripts."""
-        files = sorted([*ASSETS.iterdir(), web.STYLE], key=lambda path: path.name)
+        files = sorted([*ASSETS.iterdir(), markup.STYLE], key=lambda path: path.name)
         assets = {f"assets/{path.name}": path.read_text(encoding="utf-8") for path in files}
         explorers = studies.files(studies.EXPLORER, self.folders)
         assets |= {f"assets/{study}.js": path.read_text(encoding="utf-8") for study, path in explorers.items()}
         assets |= self._animated()
         font = base64.b64encode((PAGE / "math.woff2").read_bytes()).decode()
         face = f'@font-face {{ font-family: "repdyn math"; src: url("data:font/woff2;base64,{font}"); }}\n'
-        pages = searching.hits_of_pages(self.pages_of_studies, self.titles, self.terms)
-        texts = searching.texts(self.contents, self.titles) | {page: text for page, (_, text) in pages.items()}
-        hits = searching.hits(self.contents, self.titles) | {page: hit for page, (hit, _) in pages.items()}
-        search = _script("texts", texts) + _script("hits", hits)
+        hits = searching.hits(self.contents, self.pages_of_studies, self.titles, self.terms)
+        search = _script("texts", {key: hit.searched for key, hit in hits.items()})
+        search += _script("hits", {key: hit.shown for key, hit in hits.items()})
         return assets | {"assets/math.css": face, "assets/search.js": search}
 
     def _animated(self) -> dict[str, str]:
@@ -254,8 +179,8 @@ class Site:
         environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
         environment.filters |= {"mathml": markup.mathml, "words": markup.words, "quoted": markup.quoted}
         environment.filters |= {"plain": markup.plain, "numbers": markup.numbers}
-        environment.filters |= {"margin": evidence.margin, "counted": _counted}
-        environment.filters["linked"] = partial(linked, known={row["id"] for row in self.contents.ledger})
+        environment.filters |= {"margin": evidence.margin, "counted": lambda counts, status: dict(counts)[status]}
+        environment.filters["linked"] = partial(linked, known=self.contents.rows)
         environment.filters["json"] = partial(json.dumps, ensure_ascii=False)
         environment.filters["pretty"] = partial(json.dumps, ensure_ascii=False, indent=1)
         environment.globals |= {"run": self.contents.run, "titles": self.titles, "refuted": REFUTED}
@@ -269,18 +194,18 @@ class Site:
     def _notes(self, study: str) -> Notes:
         if study not in self.pages_of_studies:
             return Notes()
-        rows = {row["id"]: row for row in self.contents.ledger}
         pictures = {
             figure.name: (figure.picture, *figure.size) for figure in self.contents.products_of(study, "figures")
         }
-        return notes(page_md.with_facts(self.pages_of_studies[study].notes, rows), rows, pictures)
+        return notes(
+            page_md.with_facts(self.pages_of_studies[study].notes, self.contents.rows), self.contents.rows, pictures
+        )
 
-    def _study(self, name: str) -> StudyPage:
+    def _study(self, name: str) -> views.Shown:
         study = views.study(
             name, self.titles[name], self.explorers.get(name), self.contents, self.notes[name], self._larger
         )
         page = self.pages_of_studies.get(name)
-        rows = {row["id"]: row for row in self.contents.ledger}
         figures = {figure.name: figure for figure in study["figures"]}
         concept = page.items.concept if page else None
         if page and concept and concept.figure not in figures:
@@ -291,7 +216,7 @@ class Site:
         return {
             **study,
             "heading": page.title if page else self.titles[name],
-            "story": stories.story(page, rows, figures, self.terms) if page else None,
+            "story": stories.story(page, self.contents.rows, figures, self.terms) if page else None,
             "source": page.items.paper if page else None,
             "concept": concept,
             "illustration": figures[concept.figure] if concept else None,
@@ -299,7 +224,7 @@ class Site:
             "differing": [setting for setting in settings if setting.differs],
         }
 
-    def _claim(self, claim: Row, place: int) -> ClaimPage:
+    def _claim(self, claim: Row, place: int) -> views.Shown:
         before, after = self._neighbors(place)
         chosen = next((card.figure for card in self.findings if card.claim["id"] == claim["id"]), None)
         return {
@@ -309,12 +234,12 @@ class Site:
             "chosen": self.chosen.get(claim["id"], []),
             "replies": self.replies.get(claim["id"], []),
             "headline": titles.title(claim["message"] or claim["statement"]),
-            "rests_on": rests_on.sections(claim, self.contents, self._settings[claim["study"]]),
+            "rests_on": settings_sources.behind_claim(claim, self.contents, self._settings[claim["study"]]),
             "before": before,
             "after": after,
         }
 
-    def _overview(self) -> IndexPage:
+    def _overview(self) -> views.Shown:
         ledger = self.contents.ledger
         own = [claim for claim in ledger if claim["origin"] != "ours"]
         return {
@@ -335,14 +260,13 @@ class Site:
 
     def _summaries(self) -> dict[str, dict[str, str]]:
         """Study of the run -> what its paper claims, what breaks, what survives."""
-        rows = {row["id"]: row for row in self.contents.ledger}
         return {
-            name: {key: page_md.with_facts(sentence, rows) for key, sentence in page.items.summary}
+            name: {key: page_md.with_facts(sentence, self.contents.rows) for key, sentence in page.items.summary}
             for name, page in self.pages_of_studies.items()
             if name in self.titles and page.items.summary
         }
 
-    def _ledger(self) -> LedgerPage:
+    def _ledger(self) -> views.Shown:
         ledger = self.contents.ledger
         return {
             "ledger": ledger,
@@ -352,7 +276,7 @@ class Site:
             "kinds": sorted({claim["kind"] for claim in ledger}),
         }
 
-    def _provenance(self) -> ProvenancePage:
+    def _provenance(self) -> views.Shown:
         records = self.contents.manifest["costs"]
         return {
             "manifest": self.contents.manifest,
@@ -361,7 +285,8 @@ class Site:
             "unrecorded": sorted(set(self.contents.jobs.values()) - {record["log"] for record in records}),
         }
 
-    def _scales(self, id: str) -> list[Scale]:
+    def _scales(self, id: str) -> list[dict[str, str]]:
+        """The claim in each reference run: verdict, samples, and what an undecided one needs."""
         rows = [(name, frame.loc[id]) for name, frame in self.references.items() if id in frame.index]
         return [
             {
@@ -380,10 +305,6 @@ class Site:
         around = (ledger[at] if 0 <= at < len(ledger) else None for at in (place - 1, place + 1))
         before, after = (row if row and row["study"] == study else None for row in around)
         return before, after
-
-
-def _counted(counts: Iterable[tuple[str, int]], status: str) -> int:
-    return dict(counts)[status]
 
 
 def _script(name: str, value: object) -> str:

@@ -130,6 +130,11 @@ class Contents:
         """Studies with claims, figures or tables."""
         return list(dict.fromkeys([*(row["study"] for row in self.ledger), *(item.study for item in self.products)]))
 
+    @cached_property
+    def rows(self) -> dict[str, Row]:
+        """Claim -> its row of the ledger."""
+        return {row["id"]: row for row in self.ledger}
+
     def claims_of(self, study: str) -> list[Row]:
         """A study's rows of the ledger."""
         return [row for row in self.ledger if row["study"] == study]

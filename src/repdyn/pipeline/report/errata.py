@@ -70,14 +70,13 @@ def errata(claims: Sequence[Row], run: str, larger: Mapping[str, Mapping[str, st
     refuted = [claim for claim in claims if is_refuted(claim)]
     sure = [row for row in refuted if itself or any(known.get(row["id"]) in REFUTED for known in confirming)]
     printed = [row for row in sure if row["possible_ocr_error"] != "True"]
-    groups = [_group(slip, printed) for slip in (*reversed(SLIPS), "")]
+    groups = [
+        Group(CONSEQUENCES.get(slip, "Others"), "", [row for row in printed if row["kind_of_slip"] == slip])
+        for slip in (*reversed(SLIPS), "")
+    ]
     remark = "Our copy of the paper was read from a scan; the errors below may come from the scan."
     groups.append(Group("Possibly OCR errors", remark, [row for row in sure if row["possible_ocr_error"] == "True"]))
     return Errata([group for group in groups if group.rows], [row for row in refuted if row not in sure])
-
-
-def _group(slip: str, rows: Sequence[Row]) -> Group:
-    return Group(CONSEQUENCES.get(slip, "Others"), "", [row for row in rows if row["kind_of_slip"] == slip])
 
 
 def severities(claims: Sequence[Row]) -> list[tuple[str, int]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from markupsafe import Markup
 
@@ -16,7 +16,7 @@ from repdyn.base.verdicts import LARGEST_MARGIN
 
 Row = Mapping[str, str]
 LONGEST_CELL = 120  # characters; longer texts are below the table
-WIDTH, HEIGHT, EDGE = 200.0, 24.0, 10.0  # pixels of the drawing
+WIDTH, EDGE = 200.0, 10.0  # pixels of the drawing
 LOGARITHMIC = 50.0  # ratio of the largest to the smallest positive number from which the axis is logarithmic
 BARE = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")  # only a number, which does not say what is required
 
@@ -41,7 +41,7 @@ class Part:
         measured: the number with its unit, or words.
         qualifier: which number it is, e.g. "largest deviation" or "99.9 %: 0.9 to 1.1".
         required: the allowed region, as text; empty if it is not numeric.
-        drawing: interval and region as SVG; empty if there is nothing to plot.
+        drawing: interval and region in pixels; empty if there is nothing to plot.
         outcome: passes, fails, undecided or depends.
         margin: the margin, as text.
         reason: reason for the size of tolerance or region.
@@ -55,7 +55,7 @@ class Part:
     measured: Markup
     qualifier: Markup
     required: Markup
-    drawing: Markup
+    drawing: Mapping[str, Any]
     outcome: str
     margin: Markup
     reason: Markup
@@ -156,29 +156,31 @@ def _allowed(row: Row) -> tuple[float | None, float | None]:
 # Drawing
 
 
-def drawing(row: Row) -> Markup:
-    """A line with the required region shaded, the interval as a bar and the measured number as a dot."""
+def drawing(row: Row) -> dict[str, Any]:
+    """Places in pixels for a line with the required region shaded, the interval as a bar, the measured number as a dot.
+
+    Spans are a left end and a width. Empty if the row of evidence has no region, or a number that is not finite.
+    """
     value, low, high = (number(row[name]) for name in ("value", "interval_low", "interval_high"))
     bottom, top = _allowed(row)
     points = [number for number in (value, low, high) if number is not None]
-    if bottom is None or top is None or not points or not all(map(math.isfinite, points)):
-        return Markup()
-    bounds = [bound for bound in (bottom, top) if math.isfinite(bound)]
-    if not bounds:
-        return Markup()
+    bounds = [bound for bound in (bottom, top) if bound is not None and math.isfinite(bound)]
+    if bottom is None or top is None or not bounds or not points or not all(map(math.isfinite, points)):
+        return {}
     place = _axis(points, bounds)
-    return Markup(
-        '<svg class="drawing {outcome}" viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{label}">'
-        '<line class="axis" x1="0" y1="12" x2="{width:.0f}" y2="12"/>{region}{interval}{value}</svg>'
-    ).format(
-        outcome=row["outcome"],
-        width=WIDTH,
-        height=HEIGHT,
-        label=_label(row),
-        region=_region((bottom, top), place),
-        interval=_interval(low, high, place),
-        value=_dot(value if value is not None else (points[0] + points[-1]) / 2, place),
-    )
+    center = value if value is not None else (points[0] + points[-1]) / 2
+    return {
+        "outcome": row["outcome"],
+        "label": f"measured: {row['measured']}; required: {_required(row).striptags()}; {row['outcome']}",
+        "region": _span(place(bottom), place(top)),
+        "bounds": [x for x in map(place, bounds) if 0 < x < WIDTH],
+        "interval": None if low is None or high is None else _span(place(low), place(high)),
+        "value": min(WIDTH - 5, max(5.0, place(center))),
+    }
+
+
+def _span(left: float, right: float) -> tuple[float, float]:
+    return left, max(right - left, 1.5)
 
 
 class _Axis:
@@ -204,31 +206,3 @@ def _axis(points: list[float], bounds: list[float]) -> _Axis:
     low, high = min(shown), max(shown)
     spread = (high - low) or abs(high) or 1.0
     return _Axis(low - 0.15 * spread, high + 0.15 * spread, logarithmic=False)
-
-
-def _region(region: tuple[float, float], place: _Axis) -> Markup:
-    left, right = (place(bound) for bound in region)
-    ticks = Markup("").join(
-        Markup('<line class="bound" x1="{0:.1f}" y1="2" x2="{0:.1f}" y2="22"/>').format(place(bound))
-        for bound in region
-        if math.isfinite(bound) and 0 < place(bound) < WIDTH
-    )
-    shade = Markup('<rect class="region" x="{:.1f}" y="4" width="{:.1f}" height="16"/>')
-    return shade.format(left, max(right - left, 1.5)) + ticks
-
-
-def _interval(low: float | None, high: float | None, place: _Axis) -> Markup:
-    if low is None or high is None:
-        return Markup()
-    left, right = place(low), place(high)
-    bar = Markup('<rect class="interval" x="{:.1f}" y="9" width="{:.1f}" height="6" rx="2"/>')
-    return bar.format(left, max(right - left, 1.5))
-
-
-def _dot(value: float, place: _Axis) -> Markup:
-    return Markup('<circle class="value" cx="{:.1f}" cy="12" r="4.5"/>').format(min(WIDTH - 5, max(5.0, place(value))))
-
-
-def _label(row: Row) -> str:
-    required = _required(row).striptags()
-    return f"measured: {row['measured']}; required: {required}; {row['outcome']}"

@@ -51,6 +51,9 @@ def _status(verdict: str) -> str:
     return verdict
 
 
+Status = Annotated[str, AfterValidator(_status), Field(json_schema_extra={"enum": list(STATUSES)})]
+
+
 class Paper(Settings):
     """The paper: authors, title, address, and what a reader must know of the copy that was audited."""
 
@@ -76,7 +79,7 @@ class Finding(Settings):
 
     figure: Text
     show: Literal["all", "top", "bottom"]
-    verdict: Annotated[str, AfterValidator(_status), Field(json_schema_extra={"enum": list(STATUSES)})]
+    verdict: Status
     headline: Text
     sentence: Text
     formula: str = ""

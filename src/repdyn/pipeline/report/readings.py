@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
@@ -27,7 +28,7 @@ class Curve:
         counts: number of readings with each outcome, in words.
         turns_on: options with which all readings pass or all fail, a sentence with `$...$`; empty if the files are
             missing.
-        drawing: the specification curve as SVG.
+        drawing: the specification curve in pixels.
         rows: choices, measured value and outcome of each reading.
     """
 
@@ -35,7 +36,7 @@ class Curve:
     part: str
     counts: str
     turns_on: str
-    drawing: Markup
+    drawing: Mapping[str, Any]
     rows: Sequence[tuple[Markup, Markup, str]]
 
 
@@ -104,29 +105,28 @@ def _options(rows: Sequence[Row]) -> list[tuple[str, str]]:
     )
 
 
-def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> Markup:
+def _drawing(rows: Sequence[Row], options: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """A column per reading, numbers on the vertical axis with their heights, below a line of marks for each option."""
     step = min(WIDEST_COLUMN, (WIDTH - LEFT) / len(rows))
     scale, bottom = _Scale(rows), TOP + CURVE + 10
     places = [LEFT + (number + 0.5) * step for number in range(len(rows))]
-    parts = [_column(row, x, step, scale) for row, x in zip(rows, places, strict=True)]
-    parts += [_tick(value, scale) for value in scale.ticks]
-    for line, choice in enumerate(options):
-        parts += _marks(choice, rows, places, bottom + (line + 0.5) * LINE)
-    size = LEFT + step * len(rows) + 6, bottom + LINE * len(options) + 4
-    head = '<svg class="curve" width="{0:.0f}" viewBox="0 0 {0:.0f} {1:.0f}" role="img" aria-label="{2}">{3}</svg>'
-    return Markup(head).format(*size, _label(rows), Markup("").join(parts))
+    return {
+        "size": (LEFT + step * len(rows) + 6, bottom + LINE * len(options) + 4),
+        "label": _label(rows),
+        "columns": [_column(row, x, step, scale) for row, x in zip(rows, places, strict=True)],
+        "ticks": [(value, scale(value) + 4) for value in scale.ticks],
+        "options": [_option(choice, rows, places, bottom + (k + 0.5) * LINE) for k, choice in enumerate(options)],
+    }
 
 
-def _marks(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> list[Markup]:
-    """One option in words, and a mark under each reading with it."""
+def _option(choice: tuple[str, str], rows: Sequence[Row], places: Sequence[float], y: float) -> dict[str, Any]:
+    """An option in words, and a mark under each reading with it: class, place and radius."""
     name, option = choice
-    label = Markup('<text class="option" x="{:.0f}" y="{:.1f}">{}: {}</text>')
-    mark = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>')
-    taken = [_choices(row)[name] == option for row in rows]
-    return [label.format(LEFT - 26, y + 4, name, _short(option, 34 - len(name)))] + [
-        mark.format(row["outcome"] if own else "open", x, y, 3.2 if own else 1.2)
-        for row, x, own in zip(rows, places, taken, strict=True)
+    marks = [
+        (row["outcome"], x, 3.2) if _choices(row)[name] == option else ("open", x, 1.2)
+        for row, x in zip(rows, places, strict=True)
     ]
+    return {"words": f"{name}: {_short(option, 34 - len(name))}", "y": y, "marks": marks}
 
 
 def _short(option: str, most: int) -> str:
@@ -140,27 +140,17 @@ def _label(rows: Sequence[Row]) -> str:
     )
 
 
-def _column(row: Row, x: float, step: float, scale: _Scale) -> Markup:
-    """One reading: its allowed region shaded, its interval as a line, its value as a dot."""
-    parts = []
-    low, high = number(row["region_low"]), number(row["region_high"])
+def _column(row: Row, x: float, step: float, scale: _Scale) -> dict[str, Any]:
+    """One reading: its value as a dot, its region as a rectangle, its interval as a line."""
+    names = ("region_low", "region_high", "interval_low", "interval_high")
+    low, high, start, end = (number(row[name]) for name in names)
+    center, region, interval = _center(row), None, None
     if low is not None and high is not None:
-        top, bottom = scale(high), scale(low)
-        shade = Markup('<rect class="region" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
-        parts.append(shade.format(x - step / 2, top, step, max(bottom - top, 1)))
-    start, end = number(row["interval_low"]), number(row["interval_high"])
+        region = x - step / 2, scale(high), step, max(scale(low) - scale(high), 1)
     if start is not None and end is not None:
-        bar = Markup('<line class="{0}" x1="{1:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{3:.1f}"/>')
-        parts.append(bar.format(row["outcome"], x, scale(start), scale(end)))
-    center = _center(row)
+        interval = scale(start), scale(end)
     y = TOP + CURVE if center is None else scale(center)
-    parts.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.6"/>').format(row["outcome"], x, y))
-    return Markup("").join(parts)
-
-
-def _tick(value: float, scale: _Scale) -> Markup:
-    text = Markup('<text class="tick" x="{:.0f}" y="{:.1f}">{:.3g}</text>')
-    return text.format(LEFT - 6, scale(value) + 4, value)
+    return {"outcome": row["outcome"], "x": x, "y": y, "region": region, "interval": interval}
 
 
 class _Scale:

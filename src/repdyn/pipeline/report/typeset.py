@@ -38,7 +38,7 @@ Statements that the numbers refute as printed, the most severe first. Each scrip
 LONGEST_LINE = 97  # of a script; longer ones would be broken
 
 
-def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Script], places: Mapping[str, str]) -> str:
+def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Script], ledger: Mapping[str, Row]) -> str:
     """The source: what is printed, why it cannot be, what is right, and a script that shows it, for each entry.
 
     Args:
@@ -46,13 +46,14 @@ def document(title: str, paper: str, errata: Errata, scripts: Mapping[str, Scrip
         paper: authors and title of the paper.
         errata: the confirmed entries by severity.
         scripts: claim -> its script.
-        places: claim -> where the paper states it, which its authors know, unlike our ids.
+        ledger: claim -> its row, with the place in the paper, which its authors know, unlike our ids.
     """
     parts = [HEAD.format(title=title.replace('"', "'"), name=text(title), paper=text(paper))]
     for group in errata.groups:
         parts += [f"== {text(group.heading)}\n", f"{text(group.remark)}\n"]
-        rows = [{key: CLAIM.sub(lambda id: places.get(id[0], id[0]), row[key]) for key in row} for row in group.rows]
-        parts += [_entry(new, scripts.get(row["id"])) for new, row in zip(rows, group.rows, strict=True)]
+        for row in group.rows:
+            shown = {key: CLAIM.sub(lambda id: ledger.get(id[0], {"where": id[0]})["where"], row[key]) for key in row}
+            parts.append(_entry(shown, scripts.get(row["id"])))
     return "\n".join(parts)
 
 

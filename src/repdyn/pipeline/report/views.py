@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,15 +13,15 @@ from repdyn.base.declarations import Explorer
 from repdyn.base.facts import shown_facts
 from repdyn.base.verdicts import DECIDED, DEPENDS, OUTCOMES, STATUSES, UNDECIDED
 from repdyn.pipeline import open_claims, studies
-from repdyn.pipeline.kept_runs import JobCost
 from repdyn.pipeline.report import evidence, readings
-from repdyn.pipeline.report.contents import Contents, DatasetFile, Product, Row
-from repdyn.pipeline.report.errata import Errata, severities
+from repdyn.pipeline.report.contents import Contents, Product, Row
 from repdyn.pipeline.report.errata import errata as errata_of
+from repdyn.pipeline.report.errata import severities
 from repdyn.pipeline.report.evidence import Part
 from repdyn.pipeline.report.notes import Notes
 from repdyn.pipeline.report.readings import Curve
 from repdyn.pipeline.report.texts import TERMS
+from repdyn.pipeline.run.execute.records import Record
 from repdyn.pipeline.run.kinds.ledger import overlay
 
 PROVED = ("identity", "bound", "limit")
@@ -31,59 +31,8 @@ SPELLED = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight",
 MOST_CLAIMS = 12  # a figure of more claims is an overview and shows none of them clearly
 
 
-class Theory(TypedDict):
-    """The interactive figure of a study, and the figure shown without scripts."""
-
-    title: str
-    says: str
-    still: Product | None
-
-
-class StudyView(TypedDict):
-    """Content of the page of a study, except settings."""
-
-    name: str
-    title: str
-    paper: str
-    notes: Notes
-    claims: list[Row]
-    counts: list[tuple[str, int]]
-    own: int
-    theory: Theory | None
-    figures: list[Product]
-    tables: list[Product]
-    published: list[tuple[Row, list[Part]]]
-    errata: Errata
-    severities: list[tuple[str, int]]
-    first_failure: Callable[[Row], Markup]
-    corrected_numbers: Callable[[Row], Markup]
-    data: list[DatasetFile]
-
-
-class ClaimView(TypedDict):
-    """Content of the page of a claim from the run."""
-
-    claim: Row
-    corrected: str
-    printed_parts: list[Part]
-    corrected_parts: list[Part]
-    short: str
-    checked: str
-    wants: str
-    facts: Mapping[str, str]
-    curves: list[Curve]
-    control: str
-    explained: list[str]
-    reasons: list[tuple[Markup, str]]
-    samples: str
-    own: list[Product]
-    leading: Product | None
-    figures: list[Product]
-    passage: str
-    passage_title: str
-    data: list[str]
-    job: str
-    command: str
+Shown = dict[str, Any]
+"""What a template shows, by the names that it uses."""
 
 
 def counts(claims: Iterable[Row]) -> list[tuple[str, int]]:
@@ -123,7 +72,7 @@ def study(
     contents: Contents,
     notes: Notes,
     larger: Mapping[str, Mapping[str, str]],
-) -> StudyView:
+) -> Shown:
     """Content of the page of a study, except settings; `larger` are the verdicts of the reference runs."""
     claims, figures = contents.claims_of(name), contents.products_of(name, "figures")
     still = next((figure for figure in figures if explorer and figure.name == explorer.still), None)
@@ -150,7 +99,7 @@ def study(
     }
 
 
-def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> ClaimView:
+def claim(row: Row, contents: Contents, notes: Notes, chosen: Product | None = None) -> Shown:
     """Content of the page of a claim; `chosen` is its assigned figure, if any."""
     own = [product for product in contents.products if product.claim == row["id"]]
     figures = [figure for figure in contents.figures_of(row) if figure not in own]
@@ -253,9 +202,9 @@ def explained(parts: Sequence[Part], curves: Sequence[Curve]) -> list[str]:
     return [name for name in TERMS if used.get(name, name in kinds)]
 
 
-def costs(records: Iterable[JobCost], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
+def costs(records: Iterable[Record], titles: Mapping[str, str]) -> list[tuple[str, int, float, float]]:
     """Jobs, core-minutes and peak memory of each study; shared jobs last."""
-    by_study: dict[str, list[JobCost]] = {}
+    by_study: dict[str, list[Record]] = {}
     for record in records:
         study, _, job = record["log"].partition("/")
         by_study.setdefault(study if job else "", []).append(record)

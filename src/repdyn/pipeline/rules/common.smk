@@ -19,15 +19,15 @@ try:
 except RepdynError as error:
     raise WorkflowError(str(error)) from None
 
-from repdyn.base.garbage import collect_seldom
+from repdyn.base.devices import collect_seldom
 from repdyn.pipeline.ask import failed
 from repdyn.pipeline.config import configuration
 from repdyn.pipeline.report import captions
 from repdyn.pipeline.run.declare import whole
 from repdyn.pipeline.run.execute import trials
-from repdyn.pipeline.run.machine import checkout, readiness
+from repdyn.pipeline.run.machine import environment, readiness
 
-checkout.put_first(WORKFLOW / "src")
+environment.put_first(WORKFLOW / "src")
 collect_seldom()
 
 # Used as a module of another workflow, its configuration files are not ours: what it hands on stands in `config`.

@@ -101,11 +101,10 @@ def read_source(text: str, module: str, *, is_package: bool = False, packages: I
             source.members |= {key: attribute for key, (attribute, _) in members.items()}
             statements |= {name: []} | {key: [part] for key, (_, part) in members.items()}
     for name, parts in statements.items():
-        writer = written(parts, own, targets, here, followed, annotated="experiments" in parts_of_name)
+        names, annotated = (own, targets, here, followed), "experiments" in parts_of_name
+        writer = written(parts, *names, renames=True, annotated=annotated)
         if writer.dynamic:  # code that looks up names at run time may read local variables
-            writer = written(
-                parts, own, targets, here, followed, renames=False, annotated="experiments" in parts_of_name
-            )
+            writer = written(parts, *names, renames=False, annotated=annotated)
             writer.imported |= writer.texts
         imported |= writer.modules
         source.definitions[name] = Definition(

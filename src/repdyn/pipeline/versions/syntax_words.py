@@ -6,6 +6,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 LOADERS = ("importlib", "pkgutil", "runpy")
 DYNAMIC = {"__import__", "eval", "exec", "globals", "locals", "vars"}
@@ -38,18 +39,9 @@ def is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def written(
-    statements: Iterable[ast.stmt],
-    own: set[str],
-    targets: dict[str, list[str]],
-    here: list[str],
-    followed: set[str],
-    *,
-    renames: bool = True,
-    annotated: bool = False,
-) -> _Writer:
-    """Statements as words, and what they use; arguments as in `_Writer`."""
-    writer = _Writer(own, targets, here, followed, renames=renames, annotated=annotated)
+def written(statements: Iterable[ast.stmt], *names: Any, renames: bool, annotated: bool) -> _Writer:
+    """Statements as words, and what they use; `names` and the other arguments as in `_Writer`."""
+    writer = _Writer(*names, renames=renames, annotated=annotated)
     for node in statements:
         writer.visit(node)
     return writer
@@ -62,6 +54,7 @@ class _Writer(ast.NodeVisitor):
         own: names defined at the top of the module.
         targets: names imported there, with their possible meanings.
         here: the package that relative imports start from.
+        followed: packages whose names are recorded.
         renames: whether local variables become numbers.
         annotated: whether annotations of parameters count.
     """
@@ -73,8 +66,8 @@ class _Writer(ast.NodeVisitor):
         here: list[str],
         followed: set[str],
         *,
-        renames: bool = True,
-        annotated: bool = False,
+        renames: bool,
+        annotated: bool,
     ) -> None:
         self.own, self.targets, self.here, self.followed = own, targets, here, followed
         self.renames, self.annotated = renames, annotated

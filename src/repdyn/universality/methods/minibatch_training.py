@@ -21,8 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from repdyn.base.adam import BETAS, EPSILON
-from repdyn.base.graphs import replayable
+from repdyn.base.training import BETAS, EPSILON, replayable
 from repdyn.universality.methods.engines import compiled_minibatch
 from repdyn.universality.methods.networks import LEAK
 

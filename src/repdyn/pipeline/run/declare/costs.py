@@ -17,7 +17,7 @@ from typing import Any
 
 from repdyn.base.errors import DataError
 from repdyn.pipeline import studies
-from repdyn.pipeline.run.declare.jobs import Images, Job, Member, Parted
+from repdyn.pipeline.run.declare.jobs import Images, Job, Member
 
 COLUMNS = ("run", "job", "cpu_seconds", "peak_memory_mb", "sizes")
 MEMORY_POWER = 0.5
@@ -60,7 +60,7 @@ def of_job(job: Job, known: Mapping[str, Sequence[Row]]) -> list[Row]:
 
     Of a numbered block that was never recorded: what is known of the other blocks.
     """
-    rows = [*known.get(job.name, ()), *(known.get(job.part_of, ()) if isinstance(job, Parted) else ())]
+    rows = [*known.get(job.name, ()), *known.get(job.part_of, ())]
     stem = job.name.rstrip(DIGITS)
     if rows or stem == job.name:
         return rows

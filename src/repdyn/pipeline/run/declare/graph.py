@@ -138,7 +138,9 @@ def _claims(study: str, source: Path) -> dict[str, Function]:
     for module, path in modules(study, "claims", source):
         place = (study, package), module
         for node in statements(path):
-            if isinstance(node, ast.FunctionDef) and (call := _claim_call(node)):
+            if isinstance(node, ast.FunctionDef) and (
+                call := next((part for part in node.decorator_list if calls(part, "claim")), None)
+            ):
                 id = ast.literal_eval(call.args[0])
                 functions[id] = _function(*place, node, claim=id)
             elif isinstance(node, ast.Assign) and calls(node.value, FORMULA_CLAIM):
@@ -166,10 +168,6 @@ def statements(path: Path) -> list[ast.stmt]:
 @cache
 def _tree(path: Path, _changed: int) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
-def _claim_call(node: ast.FunctionDef) -> ast.Call | None:
-    return next((part for part in node.decorator_list if calls(part, "claim")), None)
 
 
 def _function(study: tuple[str, str], module: str, node: ast.FunctionDef, *, claim: str = "") -> Function:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
@@ -94,6 +94,8 @@ class Job:
         threads: threads of numerical libraries, part of the recipe.
         memory_mb: memory the rule asks for at the first try.
         images: what its run reads; no part of its file, since the images are an input of it.
+        after: files of parts, below the results, that must be there before it runs; no member reads them.
+        part_of: the long job whose trials it computes, where it is a part of one.
     """
 
     run: str
@@ -103,6 +105,8 @@ class Job:
     threads: int = 1
     memory_mb: int = field(default=0, compare=False)
     images: Images = field(default=SOURCES["digits"]["test"], compare=False)
+    after: tuple[str, ...] = ()
+    part_of: str = ""
 
     @property
     def study(self) -> str:
@@ -112,6 +116,8 @@ class Job:
     @property
     def rule(self) -> str:
         """Name of the rule that runs it: the path of what it makes, of variants that of all of them."""
+        if self.part_of:
+            return self.name.replace("/", "_parts_").replace("-part", "_")
         name = RULES.get(self.name, self.name.partition("-")[0])
         return name.replace("/", "_data_" if self.kind == "simulate" else "_")
 
@@ -127,8 +133,8 @@ class Job:
 
     @property
     def inputs(self) -> list[str]:
-        """Files that it reads."""
-        return [f"results/{self.run}/{path}" for path in dict.fromkeys(input_paths(self.members))]
+        """Files that it reads or waits for."""
+        return [f"results/{self.run}/{path}" for path in (*dict.fromkeys(input_paths(self.members)), *self.after)]
 
     @property
     def outputs(self) -> list[str]:
@@ -139,34 +145,6 @@ class Job:
         """Content of the job file; the run's name is not in it, so that equal jobs of two runs are equal."""
         content = {"job": self.name, "kind": self.kind, "threads": self.threads, "members": list(self.members)}
         return json.dumps(content, indent=1, ensure_ascii=False) + "\n"  # variants keep the order of the settings
-
-
-@dataclass(frozen=True)
-class Parted(Job):
-    """A part of a long job, or a long job with parts; its job file is that of a job without.
-
-    Attributes:
-        after: files of parts, below the results, that must be there before it runs; no member reads them.
-        part_of: the job whose trials it computes, where it is a part.
-    """
-
-    after: tuple[str, ...] = ()
-    part_of: str = ""
-
-    @property
-    def rule(self) -> str:
-        """Name of the rule that runs it: the path of what it makes."""
-        return self.name.replace("/", "_parts_").replace("-part", "_") if self.part_of else super().rule
-
-    @property
-    def inputs(self) -> list[str]:
-        """Files that it reads or waits for."""
-        return [*super().inputs, *(f"results/{self.run}/{path}" for path in self.after)]
-
-
-def is_part(job: Job) -> bool:
-    """Whether a job computes trials of another one."""
-    return isinstance(job, Parted) and bool(job.part_of)
 
 
 def input_paths(members: Iterable[Member]) -> Iterator[str]:
@@ -228,7 +206,7 @@ def write_all(jobs: Sequence[Job], finished: Mapping[str, Mapping[str, Any]]) ->
         for job in jobs:
             _write(Path(job.file), job.text(), finished.get(job.name))
         if jobs:
-            index = json.dumps([[job.name, job.memory_mb, *_parted(job)] for job in jobs]) + "\n"
+            index = json.dumps([[job.name, job.memory_mb, job.after, job.part_of] for job in jobs]) + "\n"
             _write(Path(f"logs/{jobs[0].run}/{INDEX}"), index, None)
     except (OSError, RepdynError) as error:
         raise ConfigError(f"job files cannot be written: {error}") from error
@@ -254,21 +232,15 @@ def load_all(run: str) -> list[Job]:
     index = Path("logs") / run / INDEX
     if not index.is_file():
         raise DataError(f"{index}: missing; the workflow writes it: snakemake --cores 8 --dry-run all")
-    listed = [(read(Path("logs") / run / f"{name}{SUFFIX}"), *rest) for name, *rest in json.loads(index.read_text())]
-    images = images_of(job for job, *_ in listed)
-    jobs: list[Job] = []
-    for job, memory, *parted in listed:
-        whole = run, job.name, job.kind, job.members, job.threads, memory, images
-        jobs.append(Parted(*whole, tuple(parted[0]), parted[1]) if parted else Job(*whole))
-    return jobs
+    listed = json.loads(index.read_text())
+    jobs = [
+        replace(read(Path("logs") / run / f"{name}{SUFFIX}"), memory_mb=memory, after=tuple(after), part_of=part_of)
+        for name, memory, after, part_of in listed
+    ]
+    return [replace(job, images=images_of(jobs)) for job in jobs]
 
 
 def images_of(jobs: Iterable[Job]) -> Images:
     """What the job that saves the images, which stands among a run's first, reads; the digits where there is none."""
     members = (member for job in jobs for member in job.members)
     return next((SOURCES[m["source"]][m["split"]] for m in members if "source" in m), SOURCES["digits"]["test"])
-
-
-def _parted(job: Job) -> tuple[Any, ...]:
-    """What the index says of a job besides name and memory: what it waits for and what it is a part of."""
-    return (job.after, job.part_of) if isinstance(job, Parted) else ()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from repdyn.base.declarations import Cut
 from repdyn.base.errors import ConfigError
 from repdyn.pipeline.run.declare import costs
-from repdyn.pipeline.run.declare.jobs import Images, Job, Member, Parted, input_paths
+from repdyn.pipeline.run.declare.jobs import Images, Job, Member, input_paths
 
 LONGEST = 900.0
 """Seconds of work from which a job is cut, and that a part has at most, if it has more than one trial."""
@@ -30,7 +31,7 @@ LEAST = 2
 Work = Callable[[Member], float]
 
 
-def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = None) -> tuple[list[Parted], Job]:
+def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = None) -> tuple[list[Job], Job]:
     """Parts of a job, in an order in which they can run, and the job, which waits for them.
 
     Args:
@@ -48,7 +49,7 @@ def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = Non
     if not keys or sum(map(work, job.members)) <= longest:
         return [], job
     made = {path for member in job.members for path in member["outputs"]}
-    parts: list[Parted] = []
+    parts: list[Job] = []
     ends: list[str] = []
     for member in job.members:
         if _experiment(member) not in keys:
@@ -62,7 +63,7 @@ def cut(job: Job, keys: Mapping[str, Sequence[Cut]], longest: float | None = Non
                 parts.append(_part(job, narrowed, len(parts) + 1, before))
                 before = (parts[-1].members[0]["outputs"][0],)
             ends += before
-    return parts, Parted(job.run, job.name, job.kind, job.members, job.threads, job.memory_mb, job.images, tuple(ends))
+    return parts, replace(job, after=tuple(ends))
 
 
 def share(job: Job, jobs: Mapping[str, Job]) -> float:
@@ -72,18 +73,17 @@ def share(job: Job, jobs: Mapping[str, Job]) -> float:
         job: the job.
         jobs: every file that a job waits for -> the job that makes it.
     """
-    if not isinstance(job, Parted) or not job.after:
+    if not job.after:
         return 1.0
     whole = sum(_work(member, job.images) for member in job.members)
     done = sum(costs.work(jobs[path].members, job.images) for path in job.after if path in jobs)
     return max(1 - done / whole, 0.0)
 
 
-def _part(job: Job, member: Member, number: int, before: tuple[str, ...]) -> Parted:
+def _part(job: Job, member: Member, number: int, before: tuple[str, ...]) -> Job:
     file = PurePosixPath(job.study, FOLDER, job.name.partition("/")[2], f"{number}.nc")
     own: Member = {**member, "outputs": [str(file)]}
-    name = f"{job.name}-part{number}"
-    return Parted(job.run, name, job.kind, [own], job.threads, job.memory_mb, job.images, before, job.name)
+    return replace(job, name=f"{job.name}-part{number}", members=[own], after=before, part_of=job.name)
 
 
 def _work(member: Member, images: Images) -> float:

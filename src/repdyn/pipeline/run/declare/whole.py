@@ -12,9 +12,9 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
+from repdyn.base.devices import collect_seldom
 from repdyn.base.errors import RepdynError
 from repdyn.base.files import sha256
-from repdyn.base.garbage import collect_seldom
 from repdyn.base.settings import plain
 from repdyn.pipeline import studies
 from repdyn.pipeline.config import configuration

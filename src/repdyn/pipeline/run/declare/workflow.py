@@ -22,7 +22,7 @@ from repdyn.pipeline.config.configuration import Workflow
 from repdyn.pipeline.run.declare import costs, parts
 from repdyn.pipeline.run.declare.digests import CodeVersions
 from repdyn.pipeline.run.declare.graph import OFFERED, Function, Study, modules, read_study, statements
-from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, Parted, is_part, write_all
+from repdyn.pipeline.run.declare.jobs import SOURCES, Check, Inputs, Job, Member, write_all
 from repdyn.pipeline.run.execute import records
 from repdyn.pipeline.versions.fingerprint import SOURCE
 
@@ -106,7 +106,7 @@ class RunJobs:
         if kind == "claims":
             return f"Verdicts on the {len(graph.claims)} claims of {job.study}, and their evidence."
         names = list(dict.fromkeys(member["function"].partition(":")[2] for member in job.members))
-        if isinstance(job, Parted) and job.part_of:
+        if job.part_of:
             return f"Some trials of {names[0]}, for {job.part_of}."
         several = f"{'Datasets' if kind == 'experiments' else kind.capitalize()} {', '.join(names)}."
         return several if len(names) > 1 else getattr(graph, kind)[names[0]].summary
@@ -122,13 +122,7 @@ class RunJobs:
         functions = self._study(study).experiments
         return any("device" in functions[name if isinstance(name, str) else name[0]].parameters for name in named)
 
-    def simulate(
-        self,
-        name: str,
-        *experiments: str | tuple[str, Mapping[str, Any]],
-        memory_mb: int = 800,
-        arguments: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Job:
+    def simulate(self, name: str, *experiments: str | tuple[str, Mapping[str, Any]], memory_mb: int = 800) -> Job:
         """A job that runs experiments or analyses and saves their datasets.
 
         Args:
@@ -136,31 +130,21 @@ class RunJobs:
             experiments: functions by name; with the value of one further argument for a variant of its own:
                 `("blobs", {"run": "sgd"})` makes `data/blobs/sgd.nc`.
             memory_mb: memory of the first try, where no record lets expect more.
-            arguments: further arguments by function, which every variant gets.
 
         Raises:
             ConfigError: there is no such function, or a dataset it reads is made by no earlier job.
         """
-        return self._add(self._simulations(name, *experiments, memory_mb=memory_mb, arguments=arguments))
+        return self._add(self._simulations(name, *experiments, memory_mb=memory_mb))
 
-    def _simulations(
-        self,
-        name: str,
-        *experiments: str | tuple[str, Mapping[str, Any]],
-        memory_mb: int,
-        arguments: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Job:
-        members = []
-        for experiment in experiments:
-            function_name, variant = (experiment, {}) if isinstance(experiment, str) else experiment
-            further = dict((arguments or {}).get(function_name, {}))
-            members.append(self._simulation(name.partition("/")[0], function_name, variant, further))
+    def _simulations(self, name: str, *experiments: str | tuple[str, Mapping[str, Any]], memory_mb: int) -> Job:
+        pairs = ((part, {}) if isinstance(part, str) else part for part in experiments)
+        members = [self._simulation(name.partition("/")[0], function, variant) for function, variant in pairs]
         return Job(self.run, name, "simulate", members, memory_mb=memory_mb, images=self._images)
 
-    def variants(self, name: str, experiment: str, key: str, values: list[Any], **options: Any) -> dict[str, Any]:
+    def variants(self, name: str, experiment: str, key: str, values: list[Any], memory_mb: int = 800) -> dict[str, Any]:
         """`inputs`, `outputs` and `log` of a rule with the wildcard `{key}`, for the jobs of all values of `key`."""
         study = name.partition("/")[0]
-        jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), **options) for v in values]
+        jobs = [self.simulate(f"{name}-{_label(key, v)}", (experiment, {key: v}), memory_mb=memory_mb) for v in values]
         form = f"{key}{{{key}}}" if isinstance(values[0], int) else f"{{{key}}}"
         return {
             "inputs": {"job": f"logs/{self.run}/{name}-{form}.job.json", "data": jobs[0].inputs},
@@ -228,7 +212,7 @@ class RunJobs:
 
     def outputs(self, *kinds: str) -> list[str]:
         """Files below the results that all jobs declared so far make, or those of some kinds; parts are left out."""
-        jobs = (job for job in self.jobs.values() if (not kinds or job.kind in kinds) and not is_part(job))
+        jobs = (job for job in self.jobs.values() if (not kinds or job.kind in kinds) and not job.part_of)
         return [path for job in jobs for member in job.members for path in member["outputs"]]
 
     def write(self) -> None:
@@ -251,14 +235,14 @@ class RunJobs:
 
     def rule_outputs(self) -> dict[str, list[str]]:
         """Rule's job -> files below the results that it makes, for the report's links."""
-        whole = (job for job in self.jobs.values() if not is_part(job))
+        whole = (job for job in self.jobs.values() if not job.part_of)
         return {job.name: [path for member in job.members for path in member["outputs"]] for job in whole}
 
     def _add(self, job: Job) -> Job:
         if job.name in self.jobs:
             raise ConfigError(f"the workflow declares the job {job.name} twice")
-        made = {path: part for part in self.jobs.values() if is_part(part) for path in part.members[0]["outputs"]}
-        own = parts.share(job, made) if is_part(job) else 1.0  # what joins the parts holds all trials
+        made = {path: part for part in self.jobs.values() if part.part_of for path in part.members[0]["outputs"]}
+        own = parts.share(job, made) if job.part_of else 1.0  # what joins the parts holds all trials
         asked = costs.memory(job, costs.of_job(job, self._known), own)
         self.jobs[job.name] = replace(job, memory_mb=asked)
         return self.jobs[job.name]
@@ -270,7 +254,7 @@ class RunJobs:
         """The code version of a member: of its runner and of what it runs."""
         return self._versions.of(*roots, f"repdyn.pipeline.run.kinds.{kind}:run", ENTRY)
 
-    def _simulation(self, study: str, name: str, variant: Mapping[str, Any], further: Mapping[str, Any]) -> Member:
+    def _simulation(self, study: str, name: str, variant: Mapping[str, Any]) -> Member:
         functions = self._study(study).experiments
         if name not in functions:
             raise ConfigError(f"{study} has no experiment {name!r}; it has {', '.join(functions)}")
@@ -284,7 +268,7 @@ class RunJobs:
             "seed": self.config.run.seed,
             "paper": paper_of(study, self.source),
             "settings": self._settings(study, function, variant),
-            "arguments": {**variant, **further},
+            "arguments": dict(variant),
             "inputs": {read: self._input(study, read) for read in function.reads},
             "outputs": [output],
         }
@@ -327,11 +311,8 @@ class RunJobs:
         for parameter, annotation in function.parameters.items():
             if parameter in function.reads or parameter in OFFERED[1:]:
                 continue
-            every = {name: _model(getattr(sections, name), annotation) for name in type(sections).model_fields}
-            models = {name: model for name, model in every.items() if model}
+            models = sections_of(type(sections), function, annotation)
             names = list(models)
-            if len(names) > 1 and function.name in names:
-                names = [function.name]
             if len(names) > 1 or (parameter == "settings" and not names):
                 options = f"sections {', '.join(names)}" if names else "no section"
                 raise ConfigError(f"{study}: {function.path} wants {parameter}: {annotation}; {options} of this class")
@@ -348,9 +329,20 @@ class RunJobs:
         return values | {parameter: entry for parameter, entry in entries.items() if entry is not None}
 
 
-def _model(section: Settings, annotation: str) -> type[Settings] | None:
-    """The section's class or the parent that has the annotation's name."""
-    return next((model for model in type(section).__mro__ if model.__name__ == annotation), None)
+def sections_of(settings: type[Settings], function: Function, annotation: str) -> dict[str, type[Settings]]:
+    """Sections whose model, or a parent of it, has the name that annotates a parameter, each with that model.
+
+    Of several the one with the experiment's name, if there is one.
+    """
+    fields = {name: field.annotation for name, field in settings.model_fields.items()}
+    models = {
+        name: model
+        for name, kind in fields.items()
+        if isinstance(kind, type)
+        for model in kind.__mro__
+        if model.__name__ == annotation and issubclass(model, Settings)
+    }
+    return {function.name: models[function.name]} if function.name in models else models
 
 
 def _of_variant(own: Settings | None, model: str, variant: Mapping[str, Any]) -> Any:

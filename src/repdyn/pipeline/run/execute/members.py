@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import xarray as xr
 
 from repdyn.base import datasets
-from repdyn.base.errors import RepdynError
+from repdyn.base.errors import NotEnoughDataError, RepdynError
 from repdyn.pipeline.packages import package_of
 from repdyn.pipeline.run.declare.jobs import Member
 
+Product = TypeVar("Product")
 Inputs = Mapping[str, "xr.Dataset | Mapping[str, xr.Dataset]"]
 
 
@@ -47,3 +49,32 @@ def origin(member: Member) -> dict[str, Any]:
     """Origin recorded in the file of a figure or table: the function, its code version, its datasets."""
     code = f"{package_of(member['study'])}.{member['function']}"
     return {"code": code, "code_version": member["code"], "datasets": list(member["inputs"])}
+
+
+def make(
+    function: Callable[..., Product],
+    arguments: Mapping[str, Any],
+    placeholder: Callable[[str, str], Product],
+    save: Callable[[Product, dict[str, str]], None],
+) -> None:
+    """Makes and saves a figure or table, or a placeholder that names what is missing, so that others are created.
+
+    Args:
+        function: makes it from its datasets.
+        arguments: these.
+        placeholder: makes one from the function's name and what is needed.
+        save: writes it, with the error under `failed` if no missing data explain it.
+    """
+    failed: dict[str, str] = {}
+    try:
+        save(function(**arguments), failed)
+        return
+    except NotEnoughDataError as error:
+        needs = str(error)
+    except Exception as error:
+        lost = datasets.without_a_number(arguments)
+        needs = f"a network that converged: no finite value in {lost}" if lost else "a function without an error"
+        if not lost:
+            traceback.print_exc()
+            failed = {"failed": f"{type(error).__name__}: {error}"}
+    save(placeholder(function.__name__, needs), failed)

@@ -90,6 +90,13 @@ def by_output(records: Iterable[Record]) -> dict[str, Record]:
     return latest
 
 
+def seconds_by_file(records: Iterable[Record], run: str) -> dict[str, float]:
+    """CPU seconds of the function that made a file, by its path below the run's results; the last job counts."""
+    home = f"results/{run}/"
+    latest = ((path, record.get("file_cpu_seconds", {})) for path, record in by_output(records).items())
+    return {path.removeprefix(home): own[path] for path, own in latest if path.startswith(home) and path in own}
+
+
 def _read(path: Path, logs: Path) -> Record | None:
     """A record; None if the file is damaged, so that its job has no record and runs again."""
     log = path.relative_to(logs).as_posix().removesuffix(f".log{FINISHED}")

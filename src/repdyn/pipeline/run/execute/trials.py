@@ -67,25 +67,16 @@ def forced_by(asked: Any) -> set[str] | None:
     return {*asked.forcerun, *(asked.targets if asked.forcetargets else ())}
 
 
-def is_forced(job: Job, forced: Collection[str] | None) -> bool:
-    """Whether a command forces a job: by its rule, one of its files, or the rule shared by its variants.
-
-    Args:
-        job: the job.
-        forced: rules and files that the command forces; None for all.
-    """
-    return forced is None or bool({job.rule, *job.outputs} & set(forced))
-
-
 def force(jobs: Iterable[Job], forced: Collection[str] | None) -> None:
-    """Makes forced jobs compute all their trials again.
+    """Makes forced jobs compute all their trials again: forced by their rule, which variants share, or by a file.
 
     Args:
         jobs: the jobs of a run.
         forced: rules and files that the command forces; None for all.
     """
     for job in jobs:
-        if job.study and is_forced(job, forced):  # the others have no trials
+        named = forced is None or {job.rule, *job.outputs} & set(forced)
+        if job.study and named:  # the others have no trials
             write_text(job.log + FORCED, f"{time.time()}\n")
 
 

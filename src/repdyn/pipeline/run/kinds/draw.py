@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from repdyn.base import datasets
-from repdyn.base.errors import NotEnoughDataError
 from repdyn.pipeline.run.declare.jobs import Member
 from repdyn.pipeline.run.execute.loading import load_function
-from repdyn.pipeline.run.execute.members import arguments_of, origin, read_inputs
+from repdyn.pipeline.run.execute.members import arguments_of, make, origin, read_inputs
 from repdyn.plotting import figures
 
 
@@ -25,24 +22,8 @@ def run(member: Member, results: Path, _trials: object) -> None:
 
 
 def save(function: Callable[..., Figure], arguments: Mapping[str, Any], stem: Path, origin: Mapping[str, Any]) -> None:
-    """Writes a figure's files.
-
-    Args:
-        function: the figure's function.
-        arguments: its datasets; if data are missing, the figure names them; `failed` in its JSON file is any other
-            error of the function.
-        stem: path of the files without the suffix.
-        origin: origin of the figure.
-    """
+    """Writes the files of a figure of datasets, `stem` without suffix, or those of a placeholder."""
     with figures.style():
-        try:
-            figures.save(function(**arguments), stem, origin)
-        except NotEnoughDataError as error:
-            figures.save(figures.placeholder(function.__name__, str(error)), stem, origin)
-        except Exception as error:  # any error, so that the other figures are still created
-            lost = datasets.without_a_number(arguments)
-            if not lost:
-                traceback.print_exc()
-                origin = {**origin, "failed": f"{type(error).__name__}: {error}"}
-            needs = f"a network that converged: no finite value in {lost}" if lost else "a function without an error"
-            figures.save(figures.placeholder(function.__name__, needs), stem, origin)
+        make(
+            function, arguments, figures.placeholder, lambda drawn, more: figures.save(drawn, stem, {**origin, **more})
+        )

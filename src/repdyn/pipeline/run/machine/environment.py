@@ -1,9 +1,10 @@
-"""What a job's numbers depend on besides code, settings and inputs: package versions, processor, kernels, GPU."""
+"""What a job runs on, and its numbers depend on: the checkout, package versions, processor, kernels, GPU."""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -72,3 +73,14 @@ def processor() -> str:
         (line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")),
         "unknown",
     )
+
+
+def put_first(source: Path) -> None:
+    """Makes `python -m repdyn` in every job use this interpreter and the package under `source`."""
+    _put_first("PYTHONPATH", str(source))
+    _put_first("PATH", str(Path(sys.executable).parent))
+
+
+def _put_first(name: str, folder: str) -> None:
+    others = [part for part in os.environ.get(name, "").split(os.pathsep) if part and part != folder]
+    os.environ[name] = os.pathsep.join([folder, *others])

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from repdyn.base.adam import BETAS, EPSILON
-from repdyn.base.graphs import replayable
+from repdyn.base.training import BETAS, EPSILON, replayable
 from repdyn.universality.methods.engines.autograd import ACTIVATIONS, in_lockstep
 from repdyn.universality.methods.engines.frames import Frames, Task
 from repdyn.universality.methods.networks import LEAK, Weights

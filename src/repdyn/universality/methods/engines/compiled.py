@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from repdyn.base.adam import adam_numbers
 from repdyn.base.compiling import compiled
+from repdyn.base.training import adam_numbers
 from repdyn.universality.methods.engines.frames import Frames, Task, empty_frames
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES, Net, Weights
 

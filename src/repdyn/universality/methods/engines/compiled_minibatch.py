@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from repdyn.base.adam import adam_numbers
 from repdyn.base.arrays import Array
 from repdyn.base.compiling import compiled
+from repdyn.base.training import adam_numbers
 from repdyn.universality.methods.engines.compiled import FAST
 from repdyn.universality.methods.networks import LEAK, NONLINEARITIES
 
