@@ -57,7 +57,7 @@ def covariance(A: NDArray[np.floating], B: NDArray[np.floating] | None = None) -
     return C
 
 
-def unit_blocks(A: NDArray[np.floating], *, positive_part: bool = False):
+def unit_blocks(A: NDArray[np.floating], *, positive_part: bool):
     """Blocks of units of a layer in double precision, each of shape (points, some units).
 
     Ours: a cut into blocks.
